@@ -1,0 +1,1 @@
+//! The Worker in front of the shop.

@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+#![warn(
+    missing_docs,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::indexing_slicing
+)]
+
+pub mod config;
+pub mod http;
+pub mod ids;
+pub mod limiter;
+pub mod room;
+pub mod time;
+pub mod token;
+pub mod wire;

@@ -1,0 +1,1 @@
+//! Whether a key may spend a cost now.

@@ -1,0 +1,1 @@
+//! The JSON of the HTTP contract (see `docs/protocol.md`).

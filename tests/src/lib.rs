@@ -1,0 +1,1 @@
+//! Harness: guards that start and stop the real parts.
