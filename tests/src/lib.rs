@@ -1,1 +1,3 @@
-//! Harness: guards that start and stop the real parts.
+//! Harness: the demo shop, guards that start and stop the real parts, and the rush.
+
+pub mod shop;
