@@ -1,10 +1,5 @@
 #![doc = include_str!("../README.md")]
-#![warn(
-    missing_docs,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions,
-    clippy::indexing_slicing
-)]
+#![warn(missing_docs, clippy::arithmetic_side_effects, clippy::as_conversions, clippy::indexing_slicing)]
 
 pub mod config;
 pub mod http;
