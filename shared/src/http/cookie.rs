@@ -181,10 +181,10 @@ pub const TICKET_COOKIES_MAX: usize = 8;
 pub const CLEARED_MAX: usize = 8;
 
 /// Life of the device cookie: 400 days, the most that browsers grant.
-pub const DEVICE_LIFE: Duration = Duration::from_secs(400 * 24 * 60 * 60);
+pub const DEVICE_LIFE: Duration = Duration::from_hours(400 * 24);
 
 /// Life of a ticket cookie: 24 hours, renewed by use.
-pub const TICKET_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+pub const TICKET_LIFE: Duration = Duration::from_hours(24);
 
 /// Beyond this many names the header is not a browser's; the rest is not looked at.
 const TICKET_COOKIES_READ_MAX: usize = 64;

@@ -1,1 +1,3 @@
-//! Not written yet.
+//! What an HTTP request says, and what Fairgate answers.
+
+pub mod cookie;

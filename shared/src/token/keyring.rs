@@ -231,11 +231,11 @@ impl Ring {
     }
 
     fn to_text(&self, kind: &str) -> String {
-        let mut text = format!("{kind};current={}", self.current.0);
-        for (id, secret) in &self.secrets {
-            text.push_str(&format!(";{}={}", id.0, BASE64URL_NOPAD.encode(secret)));
-        }
-        text
+        let mut parts = vec![kind.to_owned(), format!("current={}", self.current.0)];
+        parts.extend(
+            self.secrets.iter().map(|(id, secret)| format!("{}={}", id.0, BASE64URL_NOPAD.encode(secret))),
+        );
+        parts.join(";")
     }
 
     fn parse(kind: &str, text: &str) -> Result<Self, KeyringError> {
