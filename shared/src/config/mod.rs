@@ -1,1 +1,20 @@
-//! Not written yet.
+//! What `fairgate.toml` says, or where it is wrong.
+//!
+//! One file is shared by the edge and the queue server. [`Config::parse`] either returns a configuration in which every
+//! reference resolves and every number is in range, or all the errors it found, each with file, line and key.
+
+mod check;
+mod error;
+mod event;
+mod origin;
+mod policy;
+mod section;
+mod shop;
+mod site;
+
+pub use error::{ConfigError, ConfigErrors};
+pub use event::{EventConfig, LaneConfig};
+pub use origin::{InvalidWebOrigin, WebOrigin};
+pub use policy::{JoinConfig, PolicyConfig, PolicyKey, PollConfig};
+pub use shop::{RouteConfig, RouteKind, ShopConfig, SkuSource};
+pub use site::{ClientIpSource, Config, EdgeConfig, ServerConfig, SiteConfig};

@@ -1,0 +1,1 @@
+//! Typed reading of one TOML table.
