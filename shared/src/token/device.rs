@@ -2,7 +2,8 @@
 //!
 //! 34 bytes, as 46 characters of base64url: version 1, key id 1, device id 16, tag 16 over the 18 bytes before it.
 
-use super::keyring::{EdgeKeys, KeyId};
+use super::keyring::KeyId;
+use super::keys::EdgeKeys;
 use super::mac::leading;
 use crate::ids::DeviceHash;
 use data_encoding::BASE64URL_NOPAD;

@@ -1,6 +1,7 @@
 //! The header by which the queue server knows a request of its edge.
 
-use super::keyring::{EdgeKeys, KeyId};
+use super::keyring::KeyId;
+use super::keys::EdgeKeys;
 use crate::time::Timestamp;
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 use sha2::{Digest, Sha256};

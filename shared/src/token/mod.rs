@@ -6,11 +6,13 @@
 pub mod device;
 pub mod edge_signature;
 pub mod keyring;
+pub mod keys;
 mod mac;
 pub mod pass;
 pub mod ticket;
 
 pub use device::DeviceId;
-pub use keyring::{EdgeKeys, KeyId, MasterKeys, ServerKeys};
+pub use keyring::{KeyId, MasterKeys};
+pub use keys::{EdgeKeys, ServerKeys};
 pub use pass::{PassClaims, PassError, PassId};
 pub use ticket::{Ticket, TicketError, TicketText};

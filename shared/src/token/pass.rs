@@ -3,7 +3,7 @@
 //! The pass itself is an ES256 JWT, signed by the queue server, which any shop verifies with its JWT library. The cookie puts a
 //! tag before it, `<22 characters>.<JWT>`, which the edge checks at a thousandth of the cost of a P-256 signature.
 
-use super::keyring::EdgeKeys;
+use super::keys::EdgeKeys;
 use crate::ids::{Epoch, EventId, LaneId, Place, TicketNumber};
 use crate::time::Timestamp;
 use core::fmt;

@@ -4,7 +4,8 @@
 //! device 8, nonce 8, edge tag 8, server tag 16; integers are big-endian. The edge tag covers the 39 bytes before it, the server
 //! tag the 47 bytes before it.
 
-use super::keyring::{EdgeKeys, KeyId, ServerKeys};
+use super::keyring::KeyId;
+use super::keys::{EdgeKeys, ServerKeys};
 use super::mac::leading;
 use crate::ids::{DeviceHash, Epoch, EventId, LaneId, Place, TicketNumber};
 use crate::time::Timestamp;
@@ -177,16 +178,16 @@ fn open_edge_part(
     if !key.ticket(event).verifies(&[body], edge_tag) {
         return Err(TicketError::Forged);
     }
-    read(rest).ok_or(TicketError::Malformed)?
+    read(rest).ok_or(TicketError::Unsupported)
 }
 
-/// Reads what comes after version and key id; `None` if bytes are missing.
-fn read(mut rest: &[u8]) -> Option<Result<Ticket, TicketError>> {
+/// Reads what comes after version and key id; `None` if a flag is unknown.
+fn read(mut rest: &[u8]) -> Option<Ticket> {
     let _event_hash: [u8; 8] = take(&mut rest)?;
     let epoch = Epoch(u16::from_be_bytes(take(&mut rest)?));
-    let [lane, flags] = take(&mut rest)?;
-    let [a, b, c, d, e] = take(&mut rest)?;
-    let number = TicketNumber(u64::from_be_bytes([0, 0, 0, a, b, c, d, e]));
+    let [lane, flags, number_high] = take(&mut rest)?;
+    let number_low = u32::from_be_bytes(take(&mut rest)?);
+    let number = TicketNumber(u64::from(number_high) << 32 | u64::from(number_low));
     let ticket = Ticket {
         place: Place { epoch, lane: LaneId(lane), number },
         lobby: flags & LOBBY != 0,
@@ -195,7 +196,7 @@ fn read(mut rest: &[u8]) -> Option<Result<Ticket, TicketError>> {
         device: DeviceHash(take(&mut rest)?),
         nonce: take(&mut rest)?,
     };
-    Some(if flags & !(LOBBY | FLAGGED) == 0 { Ok(ticket) } else { Err(TicketError::Unsupported) })
+    (flags & !(LOBBY | FLAGGED) == 0).then_some(ticket)
 }
 
 fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {

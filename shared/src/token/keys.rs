@@ -1,0 +1,143 @@
+//! The keys of the server and of the edge, derived from the keyring by purpose and event.
+
+use super::keyring::{EDGE, KeyId, KeyringError, MasterKeys, Ring};
+use super::mac::{MacKey, RootKey, Secret};
+use crate::ids::EventId;
+use core::fmt;
+use std::collections::BTreeMap;
+
+/// What the edge may hold: it checks tickets, passes and device cookies, and signs device cookies and its own requests.
+///
+/// Whoever steals these keys can pass the edge, but cannot mint a ticket that the server accepts, nor a pass that the shop accepts.
+/// The text form, for a secret of the Worker: `edge;current=1;1=<43 characters>`.
+#[derive(Clone)]
+pub struct EdgeKeys {
+    ring: Ring,
+    by_id: BTreeMap<KeyId, EdgeKey>,
+}
+
+/// One generation of the edge's keys, ready for use.
+#[derive(Clone)]
+pub(crate) struct EdgeKey {
+    root: RootKey,
+    pub(crate) device: MacKey,
+    pub(crate) pass: MacKey,
+    pub(crate) signature: MacKey,
+}
+
+impl EdgeKeys {
+    /// Reads the text form; white space around it is ignored.
+    ///
+    /// # Errors
+    /// See [`KeyringError`].
+    pub fn parse(text: &str) -> Result<Self, KeyringError> {
+        Ring::parse(EDGE, text).map(Self::from_ring)
+    }
+
+    /// The text form. It is the secret itself: only for the edge's secret binding.
+    pub fn to_text(&self) -> String {
+        self.ring.to_text(EDGE)
+    }
+
+    fn from_ring(ring: Ring) -> Self {
+        let by_id = ring.secrets.iter().map(|(id, secret)| (*id, EdgeKey::new(secret))).collect();
+        Self { ring, by_id }
+    }
+
+    /// The id that signs, with its key.
+    #[expect(clippy::expect_used, reason = "Ring::checked keeps a secret for the current id")]
+    pub(crate) fn current(&self) -> (KeyId, &EdgeKey) {
+        let id = self.ring.current;
+        (id, self.by_id.get(&id).expect("the current key exists"))
+    }
+
+    pub(crate) fn get(&self, id: KeyId) -> Option<&EdgeKey> {
+        self.by_id.get(&id)
+    }
+
+    /// Every live key, at most [`super::keyring::MAX_LIVE_KEYS`], by ascending id.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &EdgeKey> {
+        self.by_id.values()
+    }
+}
+
+impl EdgeKey {
+    fn new(secret: &Secret) -> Self {
+        let root = RootKey::new(secret);
+        Self {
+            device: root.mac_key("device-cookie", ""),
+            pass: root.mac_key("pass", ""),
+            signature: root.mac_key("edge-signature", ""),
+            root,
+        }
+    }
+
+    /// The key of the edge's tag on the tickets of `event`.
+    pub(crate) fn ticket(&self, event: &EventId) -> MacKey {
+        self.root.mac_key("ticket-edge", event.as_str())
+    }
+}
+
+/// Everything symmetric that the queue server signs with: the edge's keys and its own.
+#[derive(Clone)]
+pub struct ServerKeys {
+    edge: EdgeKeys,
+    masters: BTreeMap<KeyId, MasterKey>,
+}
+
+/// One generation of what the server alone can derive.
+#[derive(Clone)]
+pub(crate) struct MasterKey(RootKey);
+
+impl ServerKeys {
+    /// Derives all keys.
+    pub fn new(master: &MasterKeys) -> Self {
+        let Ring { current, secrets } = &master.0;
+        let masters: BTreeMap<_, _> =
+            secrets.iter().map(|(id, secret)| (*id, MasterKey::new(secret))).collect();
+        let secrets = masters.iter().map(|(id, master)| (*id, master.edge_root())).collect();
+        Self { edge: EdgeKeys::from_ring(Ring { current: *current, secrets }), masters }
+    }
+
+    /// What the edge gets.
+    pub fn edge(&self) -> &EdgeKeys {
+        &self.edge
+    }
+
+    /// The master key that signs.
+    #[expect(clippy::expect_used, reason = "there is a master key for every key of the edge")]
+    pub(crate) fn current(&self) -> &MasterKey {
+        self.masters.get(&self.edge.ring.current).expect("the current key exists")
+    }
+
+    pub(crate) fn get(&self, id: KeyId) -> Option<&MasterKey> {
+        self.masters.get(&id)
+    }
+}
+
+impl MasterKey {
+    fn new(secret: &Secret) -> Self {
+        Self(RootKey::new(secret))
+    }
+
+    fn edge_root(&self) -> Secret {
+        self.0.secret("edge-root", "")
+    }
+
+    /// The key of the server's tag on the tickets of `event`.
+    pub(crate) fn ticket(&self, event: &EventId) -> MacKey {
+        self.0.mac_key("ticket-server", event.as_str())
+    }
+}
+
+impl fmt::Debug for EdgeKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.ring.fmt_ids("EdgeKeys", f)
+    }
+}
+
+impl fmt::Debug for ServerKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.edge.ring.fmt_ids("ServerKeys", f)
+    }
+}
