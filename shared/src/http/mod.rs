@@ -1,11 +1,13 @@
 //! What an HTTP request says, and what Fairgate answers.
 
+pub mod client;
 pub mod cookie;
 pub mod cors;
 pub mod language;
 pub mod navigation;
 pub mod path;
 pub mod problem;
+pub mod ratelimit;
 pub mod reason;
 pub mod route;
 pub mod sku;

@@ -1,0 +1,261 @@
+//! GCRA, also offered as token bucket and leaky meter: one engine under three names.
+//!
+//! In any interval `t`, however the calls fall and however the clock steps back, a key is admitted at most
+//! `burst_capacity + rate * t`. Arithmetic is exact: a unit of cost comes back every `period / rate`, a fraction that is
+//! kept in lowest terms and never divided out. The debt of a key is counted in parts: `period` (of the reduced fraction)
+//! parts are one unit of cost, and `rate` parts come back each microsecond.
+//! So 700,000,000 per second stays 700 parts each microsecond.
+
+use super::{Cost, Decision, Transition};
+use crate::time::{Timestamp, micros};
+use core::num::NonZeroU64;
+use core::time::Duration;
+use serde::{Deserialize, Serialize};
+
+/// Settings of one GCRA limiter, valid by construction.
+///
+/// ```
+/// use shared::{limiter::{Decision, gcra::{GcraPolicy, GcraState}}, time::Timestamp};
+/// use std::time::Duration;
+/// let policy = GcraPolicy::new(10, 5, Duration::from_secs(1)).unwrap();
+/// let now = Timestamp::from_micros(0);
+/// let first = policy.check(GcraState::NEW, now, 8);
+/// assert_eq!(first.decision, Decision::Allowed { remaining: 2, reset_after: Duration::from_millis(1600) });
+/// let second = policy.check(first.state, now, 5).decision;
+/// let wait = Some(Duration::from_millis(600));
+/// assert_eq!(second, Decision::Denied { remaining: 2, retry_after: wait, reset_after: Duration::from_millis(1600) });
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Settings", into = "Settings")]
+pub struct GcraPolicy {
+    /// 0 denies everything.
+    burst_capacity: Cost,
+    /// Parts that come back each microsecond.
+    rate: NonZeroU64,
+    /// Parts of one unit of cost; `burst_capacity * period` fits 64 bits.
+    period: NonZeroU64,
+}
+
+/// What GCRA remembers of one key: two numbers, as much as two timestamps.
+///
+/// The theoretical arrival time of the literature is `last_admitted + debt / rate`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GcraState {
+    /// Parts not yet come back at `last_admitted`.
+    debt: u64,
+    /// When cost was last taken: time never runs before it. Refusals, peeks and refunds leave it.
+    last_admitted: Timestamp,
+}
+
+/// Settings that no exact limiter can be built from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// The period is zero or has a fraction of a microsecond.
+    #[error("a period is a whole number of microseconds, at least 1")]
+    PeriodNotWholeMicros,
+    /// The period is longer than any clock can tell.
+    #[error("a period is shorter than 2^53 microseconds")]
+    PeriodTooLong,
+    /// `burst_capacity * period`, with rate and period in lowest terms, does not fit 64 bits.
+    #[error(
+        "burst_capacity times the period in microseconds is beyond 64 bits; round the rate, or shorten the period"
+    )]
+    BeyondResolution,
+    /// `burst_capacity` leaves nothing of the limit to come back during the window.
+    #[error("burst_capacity must be at least 1 and below the limit")]
+    BurstFillsLimit,
+}
+
+impl GcraPolicy {
+    /// A policy that admits `burst_capacity` at one instant from rest, and `rate` more each `period`.
+    ///
+    /// A burst or a rate of 0 denies every cost above 0 for ever (`retry_after: None`, `remaining: 0`).
+    ///
+    /// # Errors
+    /// [`PolicyError`] where the settings cannot be kept exactly: never a rounded policy instead.
+    pub fn new(burst_capacity: Cost, rate: u64, period: Duration) -> Result<Self, PolicyError> {
+        let period_us = micros(period);
+        if period_us == 0 || Duration::from_micros(period_us) != period {
+            return Err(PolicyError::PeriodNotWholeMicros);
+        }
+        if period_us > Timestamp::MAX.as_micros() {
+            return Err(PolicyError::PeriodTooLong);
+        }
+        let divisor = greatest_common_divisor(rate, period_us);
+        let reduced = |whole: u64| whole.checked_div(divisor).and_then(NonZeroU64::new);
+        let (Some(rate), Some(period)) = (reduced(rate), reduced(period_us)) else {
+            return Ok(Self::DENY_ALL);
+        };
+        if burst_capacity == 0 {
+            return Ok(Self::DENY_ALL);
+        }
+        burst_capacity.checked_mul(period.get()).ok_or(PolicyError::BeyondResolution)?;
+        Ok(Self { burst_capacity, rate, period })
+    }
+
+    /// The policy that admits at most `limit` in any interval as long as `window`, `burst_capacity` of it at once.
+    ///
+    /// Burst = limit would give up to twice the limit in one window; here `burst_capacity + rate * window = limit`.
+    ///
+    /// # Errors
+    /// [`PolicyError::BurstFillsLimit`] unless `1 <= burst_capacity < limit`; otherwise as [`GcraPolicy::new`].
+    ///
+    /// ```
+    /// use shared::limiter::gcra::GcraPolicy;
+    /// use std::time::Duration;
+    /// let minute = Duration::from_secs(60);
+    /// assert_eq!(GcraPolicy::at_most_in_any(60, minute, 10), GcraPolicy::new(10, 50, minute));
+    /// ```
+    pub fn at_most_in_any(limit: Cost, window: Duration, burst_capacity: Cost) -> Result<Self, PolicyError> {
+        match limit.checked_sub(burst_capacity) {
+            Some(rate) if rate > 0 && burst_capacity > 0 => Self::new(burst_capacity, rate, window),
+            _ => Err(PolicyError::BurstFillsLimit),
+        }
+    }
+
+    /// Decides whether `cost` may pass at `now`, which counts as no earlier than the last admission.
+    ///
+    /// A wait is counted from there: after a step back of the clock the key stands still for at most the step.
+    pub fn check(&self, state: GcraState, now: Timestamp, cost: Cost) -> Transition<GcraState> {
+        let now = now.max(state.last_admitted);
+        let debt = self.debt_at(state, now);
+        let free = self.full().saturating_sub(debt);
+        if cost > self.burst_capacity {
+            return self.denied(state, now, debt, None);
+        }
+        // Fits: cost is at most burst_capacity here.
+        let parts = cost.saturating_mul(self.period.get());
+        if parts > free {
+            let missing = parts.saturating_sub(free);
+            return self.denied(state, now, debt, Some(self.time_for(missing)));
+        }
+        let debt = debt.saturating_add(parts);
+        let state = if cost == 0 { state } else { GcraState { debt, last_admitted: now } };
+        let reset_after = self.time_for(debt);
+        let decision = Decision::Allowed { remaining: self.units_free(debt), reset_after };
+        Transition { decision, state, expiry: now.saturating_add(reset_after) }
+    }
+
+    /// Gives back `cost` that was taken at `taken_at`, less what has come back of it by itself since.
+    ///
+    /// Never above the maximum, and never more than the key would have without that cost: whatever is not given back
+    /// still keeps `burst_capacity + rate * t`.
+    #[must_use]
+    pub fn refund(&self, state: GcraState, now: Timestamp, cost: Cost, taken_at: Timestamp) -> GcraState {
+        let now = now.max(state.last_admitted);
+        let taken = cost.min(self.burst_capacity).saturating_mul(self.period.get());
+        let returned = taken.saturating_sub(self.parts_in(now.since(taken_at)));
+        GcraState { debt: state.debt.saturating_sub(returned), ..state }
+    }
+
+    /// The state of a key that `previous` counted: the cost in use stays in use, as far as this burst holds it.
+    ///
+    /// From its last admission on the key is judged as if this policy had been in force. Rounded against the key, by
+    /// less than one part.
+    #[must_use]
+    pub fn inherit(&self, previous: &Self, state: GcraState) -> GcraState {
+        let scaled = u128::from(state.debt).saturating_mul(u128::from(self.period.get()));
+        let debt = u64::try_from(scaled.div_ceil(u128::from(previous.period.get()))).unwrap_or(u64::MAX);
+        GcraState { debt: debt.min(self.full()), ..state }
+    }
+
+    /// Whether `state` decides like [`GcraState::NEW`] from `now` on.
+    pub fn is_as_new(&self, state: GcraState, now: Timestamp) -> bool {
+        now >= state.last_admitted && self.debt_at(state, now) == 0
+    }
+
+    /// The most cost admitted at one instant from rest; 0 when the policy denies everything.
+    pub const fn burst_capacity(&self) -> Cost {
+        self.burst_capacity
+    }
+
+    /// Time in which a spent burst comes back whole, rounded up; zero when the policy denies everything.
+    pub fn window(&self) -> Duration {
+        self.time_for(self.full())
+    }
+
+    /// Time from `decision` until one more unit is free, rounded up, at most 1 µs late; zero at the maximum.
+    pub fn more_after(&self, decision: &Decision) -> Duration {
+        let Some(used) = self.burst_capacity.checked_sub(decision.remaining()).filter(|used| *used > 0)
+        else {
+            return Duration::ZERO;
+        };
+        let later_units = used.saturating_sub(1).saturating_mul(self.period.get());
+        decision.reset_after().saturating_sub(Duration::from_micros(later_units / self.rate))
+    }
+
+    /// A policy whose burst or rate is 0. The rate and the period only keep the divisions defined.
+    const DENY_ALL: Self = Self { burst_capacity: 0, rate: NonZeroU64::MIN, period: NonZeroU64::MIN };
+
+    fn denied(
+        &self,
+        state: GcraState,
+        now: Timestamp,
+        debt: u64,
+        retry_after: Option<Duration>,
+    ) -> Transition<GcraState> {
+        let reset_after = self.time_for(debt);
+        let decision = Decision::Denied { remaining: self.units_free(debt), retry_after, reset_after };
+        Transition { decision, state, expiry: now.saturating_add(reset_after) }
+    }
+
+    /// Parts of the whole burst; fits by [`GcraPolicy::new`].
+    const fn full(&self) -> u64 {
+        self.burst_capacity.saturating_mul(self.period.get())
+    }
+
+    /// Parts not come back at `now`, at most the whole burst.
+    fn debt_at(&self, state: GcraState, now: Timestamp) -> u64 {
+        state.debt.saturating_sub(self.parts_in(now.since(state.last_admitted))).min(self.full())
+    }
+
+    /// Parts that come back in `span`; `u64::MAX`, which is any debt, where there are more.
+    fn parts_in(&self, span: Duration) -> u64 {
+        micros(span).saturating_mul(self.rate.get())
+    }
+
+    /// Time in which `parts` come back, rounded up: never too early, and 1 µs before it some are missing.
+    fn time_for(&self, parts: u64) -> Duration {
+        Duration::from_micros(parts.div_ceil(self.rate.get()))
+    }
+
+    /// Whole units free beside `debt`, rounded down.
+    fn units_free(&self, debt: u64) -> Cost {
+        self.full().saturating_sub(debt) / self.period
+    }
+}
+
+impl GcraState {
+    /// The state of a key that was never seen: nothing taken.
+    pub const NEW: Self = Self { debt: 0, last_admitted: Timestamp::from_micros(0) };
+}
+
+/// The form in which a policy travels; reading it checks it again.
+#[derive(Serialize, Deserialize)]
+struct Settings {
+    burst_capacity: Cost,
+    rate: u64,
+    period_us: u64,
+}
+
+impl TryFrom<Settings> for GcraPolicy {
+    type Error = PolicyError;
+    fn try_from(settings: Settings) -> Result<Self, PolicyError> {
+        Self::new(settings.burst_capacity, settings.rate, Duration::from_micros(settings.period_us))
+    }
+}
+
+impl From<GcraPolicy> for Settings {
+    fn from(policy: GcraPolicy) -> Self {
+        let GcraPolicy { burst_capacity, rate, period } = policy;
+        Self { burst_capacity, rate: rate.get(), period_us: period.get() }
+    }
+}
+
+/// Euclid's; `b` where `a` is 0.
+fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while let Some(rest) = b.checked_rem(a) {
+        (a, b) = (rest, a);
+    }
+    b
+}
