@@ -2,13 +2,20 @@
 
 mod npm;
 mod progress;
+mod server;
+mod suite;
+mod tidy;
 mod tools;
 mod worker;
 mod workspace;
 
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
 use clap::{Parser, Subcommand};
 
 use progress::Progress;
+use worker::Faults;
 
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", about = "Builds, runs and tests Fairgate")]
@@ -19,20 +26,44 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Build the Worker into target/edge
-    Build,
+    /// Build the Worker into target/edge and the queue server
+    Build {
+        /// Compile planted faults in, for the tests of the checkers
+        #[arg(long)]
+        plant: bool,
+    },
+    /// Run every check and every test
+    Test,
+    /// Check the rules that no compiler knows
+    Tidy,
 }
 
-fn main() -> std::process::ExitCode {
-    let mut progress = Progress::start();
-    let outcome = match Arguments::parse().task {
-        Task::Build => worker::build(&mut progress, worker::Faults::None).map(|_bundle| ()),
-    };
-    match outcome {
-        Ok(()) => std::process::ExitCode::SUCCESS,
+fn main() -> ExitCode {
+    match run(&Arguments::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("\nerror: {error:#}");
-            std::process::ExitCode::FAILURE
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: &Task) -> Result<()> {
+    let progress = Progress::start();
+    match task {
+        Task::Build { plant } => {
+            let faults = if *plant { Faults::Planted } else { Faults::None };
+            worker::build(&progress, faults)?;
+            server::build(&progress, faults).map(|_program| ())
+        }
+        Task::Test => suite::run(&progress),
+        Task::Tidy => {
+            let findings = tidy::check()?;
+            for finding in &findings {
+                println!("{finding}");
+            }
+            ensure!(findings.is_empty(), "{} findings", findings.len());
+            Ok(())
         }
     }
 }

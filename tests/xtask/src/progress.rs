@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
 /// Prints steps and their times.
 pub(crate) struct Progress {
@@ -14,7 +14,13 @@ pub(crate) struct Progress {
     terminal: bool,
 }
 
-/// The last lines that a command wrote, shown when it fails.
+/// What is left of a command that ended.
+pub(crate) struct Output {
+    pub(crate) success: bool,
+    pub(crate) lines: Vec<String>,
+}
+
+/// The last lines that a running command wrote.
 type Lines = Arc<Mutex<VecDeque<String>>>;
 
 impl Progress {
@@ -35,9 +41,15 @@ impl Progress {
         outcome
     }
 
-    /// Runs `command` as one step and returns what it wrote. Silence is no sign of life: a terminal sees its last line and
-    /// the seconds, a log a line every 30 s.
-    pub(crate) fn run(&self, name: &str, command: &mut Command) -> Result<Vec<String>> {
+    /// Runs `command` as one step. Its failure is an error.
+    pub(crate) fn run(&self, name: &str, command: &mut Command) -> Result<()> {
+        ensure!(self.watch(name, command)?.success, "{name} failed: {command:?}");
+        Ok(())
+    }
+
+    /// Runs `command` as one step and returns what it wrote, which is printed too when it failed. Silence is no sign of
+    /// life: a terminal sees the command's last line and the seconds, a log a line every 30 s.
+    pub(crate) fn watch(&self, name: &str, command: &mut Command) -> Result<Output> {
         let started = Instant::now();
         let lines = Lines::default();
         let outcome = self.run_and_watch(name, command, started, &lines);
@@ -47,10 +59,7 @@ impl Progress {
         if !success {
             lines.iter().for_each(|line| eprintln!("    {line}"));
         }
-        if !outcome?.success() {
-            bail!("{name} failed: {command:?}");
-        }
-        Ok(lines.iter().cloned().collect())
+        outcome.map(|_status| Output { success, lines: lines.iter().cloned().collect() })
     }
 
     fn run_and_watch(
@@ -114,4 +123,4 @@ fn read_lines(output: impl Read, lines: &Lines) {
     }
 }
 
-const LINES_MAX: usize = 2000;
+const LINES_MAX: usize = 20_000;

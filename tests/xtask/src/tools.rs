@@ -15,8 +15,47 @@ pub(crate) fn wasm_target(progress: &Progress) -> Result<()> {
         return Ok(());
     }
     require("rustup", "install Rust with rustup (https://rustup.rs)")?;
-    progress.run("install the wasm target", Command::new("rustup").args(["target", "add", WASM_TARGET]))?;
+    progress.run("install the wasm target", Command::new("rustup").args(["target", "add", WASM_TARGET]))
+}
+
+/// Makes sure that cargo can format and lint.
+pub(crate) fn components(progress: &Progress) -> Result<()> {
+    for (program, component) in [("cargo-fmt", "rustfmt"), ("cargo-clippy", "clippy")] {
+        if !starts(program) {
+            require("rustup", "install Rust with rustup (https://rustup.rs)")?;
+            let mut rustup = Command::new("rustup");
+            progress.run(&format!("install {component}"), rustup.args(["component", "add", component]))?;
+        }
+    }
     Ok(())
+}
+
+/// Makes sure that a Chromium is there for the tests of the waiting page.
+pub(crate) fn chromium(progress: &Progress) -> Result<()> {
+    if starts("chromium") {
+        return Ok(());
+    }
+    install_packages(progress, "chromium")
+}
+
+/// Installs a Debian package as root; others are told how.
+fn install_packages(progress: &Progress, package: &str) -> Result<()> {
+    if !starts("apt-get") || !is_root() {
+        bail!(
+            "`{package}` was not found: run `sudo apt-get install -y {package}` or your system's like of it"
+        );
+    }
+    let mut update = Command::new("apt-get");
+    progress.run("apt-get update", update.args(["update", "-qq"]))?;
+    let mut install = Command::new("apt-get");
+    install.env("DEBIAN_FRONTEND", "noninteractive");
+    install.args(["install", "-y", "-qq", "--no-install-recommends", package]);
+    progress.run(&format!("apt-get install {package}"), &mut install)
+}
+
+fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output();
+    output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
 /// Fails with `advice` when `program` cannot be started.
