@@ -52,6 +52,17 @@ proptest! {
 }
 
 #[test]
+fn keys_prepared_for_events_are_the_same_keys() {
+    let (plain, prepared) = (server(), server().prepared_for(&[event("drop"), event("other")]));
+    for id in ["drop", "other", "unprepared"] {
+        let text = plain.seal_ticket(&event(id), &ticket()).unwrap();
+        assert_eq!(prepared.seal_ticket(&event(id), &ticket()), Ok(text.clone()));
+        assert_eq!(prepared.open_ticket(text.as_str(), &event(id)), Ok(ticket()));
+        assert_eq!(prepared.edge().open_ticket(text.as_str(), &event(id)), Ok(ticket()));
+    }
+}
+
+#[test]
 fn any_flipped_bit_is_refused() {
     let keys = server();
     let sealed = bytes_of(keys.seal_ticket(&event("drop"), &ticket()).unwrap().as_str());
