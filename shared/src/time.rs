@@ -36,13 +36,11 @@ impl Timestamp {
     }
 
     /// Whole milliseconds since 1970, rounded down.
-    #[expect(clippy::arithmetic_side_effects, reason = "the divisor is a constant")]
     pub const fn as_millis(self) -> u64 {
         self.0 / 1000
     }
 
     /// Whole seconds since 1970, rounded down.
-    #[expect(clippy::arithmetic_side_effects, reason = "the divisor is a constant")]
     pub const fn as_secs(self) -> u64 {
         self.0 / 1_000_000
     }
@@ -53,11 +51,13 @@ impl Timestamp {
     }
 
     /// This moment plus `span`, in whole microseconds rounded down, at most [`Timestamp::MAX`].
+    #[must_use]
     pub fn saturating_add(self, span: Duration) -> Self {
         Self::from_micros(self.0.saturating_add(micros(span)))
     }
 
     /// This moment less `span`, in whole microseconds rounded down, not before 1970.
+    #[must_use]
     pub fn saturating_sub(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(micros(span)))
     }
