@@ -43,7 +43,10 @@ impl Progress {
 
     /// Runs `command` as one step. Its failure is an error.
     pub(crate) fn run(&self, name: &str, command: &mut Command) -> Result<()> {
-        ensure!(self.watch(name, command)?.success, "{name} failed: {command:?}");
+        let output = self.watch(name, command)?;
+        let advice =
+            if offline(&output.lines) { "; is there a network, and is the registry reached?" } else { "" };
+        ensure!(output.success, "{name} failed ({}){advice}", shown(command));
         Ok(())
     }
 
@@ -113,6 +116,17 @@ impl Progress {
     }
 }
 
+/// The command as a person would type it.
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a command failed for want of a network.
+fn offline(lines: &[String]) -> bool {
+    lines.iter().any(|line| OFFLINE.iter().any(|sign| line.contains(sign)))
+}
+
 fn read_lines(output: impl Read, lines: &Lines) {
     for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
         let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,3 +138,45 @@ fn read_lines(output: impl Read, lines: &Lines) {
 }
 
 const LINES_MAX: usize = 20_000;
+
+/// What cargo, npm, rustup and apt-get say then.
+const OFFLINE: [&str; 9] = [
+    "Could not resolve host",
+    "Couldn't resolve host",
+    "Could not connect",
+    "failed to download",
+    "could not download",
+    "ENOTFOUND",
+    "EAI_AGAIN",
+    "ECONNREFUSED",
+    "Temporary failure resolving",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn a_failure_names_the_command_and_a_missing_network() {
+        let progress = Progress::start();
+        assert!(progress.run("say", &mut shell("echo hello")).is_ok());
+        let plain = progress.run("say", &mut shell("exit 3")).unwrap_err().to_string();
+        assert_eq!(plain, "say failed (sh -c exit 3)");
+        let offline = progress.run("say", &mut shell("echo EAI_AGAIN >&2; false")).unwrap_err().to_string();
+        assert!(offline.contains("is there a network"), "{offline}");
+    }
+
+    #[test]
+    fn both_outputs_are_kept_and_bounded() {
+        let script = format!("echo one >&2; seq {}", LINES_MAX + 1);
+        let output = Progress::start().watch("count", &mut shell(&script)).unwrap();
+        assert_eq!(output.lines.len(), LINES_MAX);
+        assert_eq!(output.lines.last().map(String::as_str), Some((LINES_MAX + 1).to_string().as_str()));
+    }
+}
