@@ -1,5 +1,9 @@
 //! `[[event]]`: one protected sale and the numbers of its room.
 
+use super::ShopConfig;
+use super::section::Section;
+use super::site::parse_name;
+use super::unique::Unique;
 use crate::http::sku::Sku;
 use crate::ids::EventId;
 use core::time::Duration;
@@ -21,7 +25,8 @@ pub struct EventConfig {
     pub turn_grace: Duration,
     /// Life of a pass, and so the idle time-out of a session: 10 s to 1 h, 120 s by default.
     pub pass_life: Duration,
-    /// Longest session however often its pass is renewed: at least `pass_life`, 900 s by default.
+    /// Longest session however often its pass is renewed: `pass_life` to one day; 900 s, or `pass_life` if that is longer,
+    /// by default.
     pub session_max: Duration,
     /// Polls a second that all waiting browsers together may make: 1 to 1,000,000, 1,000 by default.
     pub poll_budget_per_s: u32,
@@ -32,8 +37,108 @@ pub struct EventConfig {
 /// An ordered, weighted class inside a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneConfig {
-    /// Name, `[a-z0-9-]{1,32}`.
+    /// Name, `[a-z0-9-]{1,32}`, unique in its event.
     pub name: String,
     /// Share of admissions relative to the other lanes: 1 to 1,000.
     pub weight: u32,
 }
+
+impl EventConfig {
+    /// Reads all events and enters their SKUs at their shops.
+    pub(super) fn read_all(root: &mut Section<'_>, shops: &mut [ShopConfig]) -> Vec<Self> {
+        let mut names = Names { events: Unique::new(), skus: Unique::new() };
+        let mut events = Vec::new();
+        for mut section in root.tables("event", EVENTS_MAX) {
+            events.extend(Self::read(&mut section, shops, &mut names));
+            section.finish();
+        }
+        events
+    }
+
+    fn read(section: &mut Section<'_>, shops: &mut [ShopConfig], names: &mut Names) -> Option<Self> {
+        let id = section.required("id", "\"<name>\"");
+        let event_id = id.as_ref().and_then(|value| value.parsed(EventId::parse));
+        let shop_index = section.required("shop", "\"<id of a [[shop]]>\"").and_then(|value| {
+            let find = |id: &str| shops.iter().position(|shop| shop.id == id);
+            value.parsed(|id| find(id).ok_or("no [[shop]] has this id"))
+        });
+        let skus = read_skus(section, shop_index, &mut names.skus);
+        let capacity = section.number("capacity", 1..=1_000_000);
+        let admission_rate_per_s = section.number("admission_rate_per_s", 1..=100_000);
+        let turn_grace = section.seconds_or("turn_grace_s", LIVES_S, 300);
+        let pass_life_s = section.number_or("pass_life_s", LIVES_S, 120);
+        let session_max = section.seconds_or("session_max_s", pass_life_s..=86_400, pass_life_s.max(900));
+        let poll_budget_per_s = section.number_or("poll_budget_per_s", 1..=1_000_000, 1000);
+        let lanes = read_lanes(section);
+
+        let event_id = event_id?;
+        names.events.claim(event_id.clone(), &event_id, &id?);
+        let shop = shops.get_mut(shop_index?)?;
+        shop.events_by_sku.extend(skus.iter().map(|sku| (sku.clone(), event_id.clone())));
+        Some(Self {
+            id: event_id,
+            shop_id: shop.id.clone(),
+            skus,
+            capacity,
+            admission_rate_per_s,
+            turn_grace,
+            pass_life: Duration::from_secs(pass_life_s.into()),
+            session_max,
+            poll_budget_per_s,
+            lanes,
+        })
+    }
+}
+
+/// What events must not name twice: an id in the file, a SKU in a shop.
+struct Names {
+    events: Unique<EventId>,
+    skus: Unique<(Option<usize>, Sku)>,
+}
+
+fn read_skus(
+    section: &mut Section<'_>,
+    shop_index: Option<usize>,
+    names: &mut Unique<(Option<usize>, Sku)>,
+) -> Vec<Sku> {
+    let Some(value) = section.required("skus", "[\"<SKU>\"]") else { return Vec::new() };
+    let items = value.list(SKUS_MAX);
+    if items.is_empty() {
+        value.error("name at least one SKU, which this event then gates");
+    }
+    let parse = |text: &str| {
+        Sku::parse(text).map_err(|_| "a SKU is 1 to 64 letters, digits and . _ - : / # ~, without spaces")
+    };
+    let mut skus = Vec::new();
+    for item in items {
+        let Some(sku) = item.parsed(parse) else { continue };
+        if names.claim((shop_index, sku.clone()), &sku, &item) {
+            skus.push(sku);
+        }
+    }
+    skus
+}
+
+fn read_lanes(section: &mut Section<'_>) -> Vec<LaneConfig> {
+    let mut names = Unique::new();
+    let mut lanes = Vec::new();
+    for mut lane in section.tables("lane", LANES_MAX) {
+        let value = lane.required("name", "\"<name>\"");
+        let weight = lane.number_or("weight", 1..=1000, 1);
+        let name = value.as_ref().and_then(|value| value.parsed(parse_name));
+        if let (Some(value), Some(name)) = (value, name) {
+            names.claim(name.clone(), &name, &value);
+            lanes.push(LaneConfig { name, weight });
+        }
+        lane.finish();
+    }
+    if lanes.is_empty() {
+        lanes.push(LaneConfig { name: "guest".to_owned(), weight: 1 });
+    }
+    lanes
+}
+
+const LIVES_S: core::ops::RangeInclusive<u32> = 10..=3600;
+const EVENTS_MAX: usize = 256;
+const SKUS_MAX: usize = 10_000;
+const LANES_MAX: usize = 16;

@@ -3,7 +3,6 @@
 //! One file is shared by the edge and the queue server. [`Config::parse`] either returns a configuration in which every
 //! reference resolves and every number is in range, or all the errors it found, each with file, line and key.
 
-mod check;
 mod error;
 mod event;
 mod origin;
@@ -11,6 +10,7 @@ mod policy;
 mod section;
 mod shop;
 mod site;
+mod unique;
 
 pub use error::{ConfigError, ConfigErrors};
 pub use event::{EventConfig, LaneConfig};

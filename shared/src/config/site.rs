@@ -1,10 +1,17 @@
 //! The whole file, and `[site]`, `[edge]`, `[server]`.
 
+use super::origin::canonical_host;
+use super::policy::Policies;
+use super::section::{Report, Section};
 use super::{ConfigErrors, EventConfig, JoinConfig, PolicyConfig, PollConfig, ShopConfig, WebOrigin};
+use crate::http::cookie::{CookieDomain, CookieMode};
+use crate::http::path::CanonicalPath;
 use crate::ids::EventId;
 use core::net::SocketAddr;
 use ipnet::IpNet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use toml::de::DeTable;
 
 /// A checked `fairgate.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,22 +26,41 @@ pub struct Config {
     pub shops: Vec<ShopConfig>,
     /// Events in the order of the file.
     pub events: Vec<EventConfig>,
-    /// Policies in the order of the file.
+    /// Policies in the order of the file, then the built-in ones that it does not replace.
     pub policies: Vec<Arc<PolicyConfig>>,
     /// Limits on joining.
     pub join: JoinConfig,
     /// Budget of polls.
     pub poll: PollConfig,
+    shops_by_host: BTreeMap<String, usize>,
 }
 
 impl Config {
     /// Reads and checks the text of a configuration file; `file_name` only appears in errors.
     ///
     /// # Errors
-    /// [`ConfigErrors`] with everything found wrong.
+    /// [`ConfigErrors`] with everything found wrong: first what is not TOML; once it is TOML, every key that is unknown,
+    /// missing, out of range, named twice or names nothing.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, ConfigErrors> {
-        let _ = (file_name, text);
-        Err(ConfigErrors(Vec::new()))
+        let report = Report::new(file_name, text);
+        if text.len() > FILE_BYTES_MAX {
+            report.add(0, "", format!("write at most {FILE_BYTES_MAX} bytes; got {}", text.len()));
+            return Err(report.into_errors());
+        }
+        let (document, syntax_errors) = DeTable::parse_recoverable(text);
+        if !syntax_errors.is_empty() {
+            for error in &syntax_errors {
+                report.add(
+                    error.span().unwrap_or_default().start,
+                    "",
+                    format!("not TOML: {}", error.message()),
+                );
+            }
+            return Err(report.into_errors());
+        }
+        let config = Self::read(Section::root(&report, document.get_ref()));
+        let errors = report.into_errors();
+        config.filter(|_| errors.0.is_empty()).ok_or(errors)
     }
 
     /// The event of this name.
@@ -46,6 +72,43 @@ impl Config {
     pub fn shop(&self, id: &str) -> Option<&ShopConfig> {
         self.shops.iter().find(|shop| shop.id == id)
     }
+
+    /// The shop that a `Host` value belongs to, in any spelling of it.
+    pub fn shop_of_host(&self, host: &str) -> Option<&ShopConfig> {
+        let index = self.shops_by_host.get(&canonical_host(host)?)?;
+        self.shops.get(*index)
+    }
+
+    /// Reads every section even after an error, so that all errors are told; `None` only where one was noted.
+    fn read(mut root: Section<'_>) -> Option<Self> {
+        let site = SiteConfig::read(root.table("site"));
+        let edge = EdgeConfig::read(root.table("edge"));
+        let server = ServerConfig::read(root.table("server"));
+        let policies = Policies::read(&mut root);
+        let join = JoinConfig::read(root.table("join"), &policies);
+        let poll = PollConfig::read(root.table("poll"));
+        let prefix = site.as_ref().map(|site| site.prefix_path.clone());
+        let mut shops = ShopConfig::read_all(&mut root, &policies, prefix.as_ref());
+        let events = EventConfig::read_all(&mut root, &mut shops);
+        root.finish();
+        let hosts = shops
+            .iter()
+            .enumerate()
+            .flat_map(|(index, shop)| shop.hosts.iter().map(move |host| (host, index)));
+        let shops_by_host = hosts.map(|(host, index)| (host.clone(), index)).collect();
+        let policies = policies.into_all();
+        Some(Self {
+            site: site?,
+            edge: edge?,
+            server: server?,
+            shops,
+            events,
+            policies,
+            join,
+            poll,
+            shops_by_host,
+        })
+    }
 }
 
 /// `[site]`: what both hosts share.
@@ -53,18 +116,35 @@ impl Config {
 pub struct SiteConfig {
     /// Path of Fairgate's own calls, without a trailing slash; `/.fairgate` by default.
     pub prefix: String,
-    /// Where buyers reach the edge.
+    /// Where buyers reach the edge; https, or http on this machine.
     pub public_url: WebOrigin,
     /// Networks whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
-    /// `Domain` of the cookies; `None`: the host alone (`__Host-`).
-    pub cookie_domain: Option<String>,
+    /// Names and scope of the cookies, from `public_url` and `cookie_domain`.
+    pub cookie_mode: CookieMode,
+    pub(crate) prefix_path: CanonicalPath,
 }
 
 impl SiteConfig {
-    /// Whether cookies are the unprefixed ones for development: exactly when `public_url` is not https.
-    pub fn is_development(&self) -> bool {
-        !self.public_url.is_https()
+    fn read(mut section: Section<'_>) -> Option<Self> {
+        let prefix = section.optional("prefix");
+        let prefix =
+            prefix.map_or_else(|| parse_prefix("/.fairgate").ok(), |value| value.parsed(parse_prefix));
+        let public_url = section.required("public_url", "\"https://<host that buyers see>\"");
+        let public_url = public_url.and_then(|value| value.parsed(parse_public_url));
+        let trusted_proxies = section.list("trusted_proxies", NETWORKS_MAX);
+        let trusted_proxies = trusted_proxies.iter().filter_map(|item| item.parsed(parse_network)).collect();
+        let cookie_domain =
+            section.optional("cookie_domain").and_then(|value| value.parsed(CookieDomain::parse));
+        section.finish();
+        let (prefix, prefix_path) = prefix?;
+        let public_url = public_url?;
+        let cookie_mode = match cookie_domain {
+            _ if !public_url.is_https() => CookieMode::Development,
+            Some(domain) => CookieMode::Domain(domain),
+            None => CookieMode::Host,
+        };
+        Some(Self { prefix, public_url, trusted_proxies, cookie_mode, prefix_path })
     }
 }
 
@@ -73,17 +153,43 @@ impl SiteConfig {
 pub struct EdgeConfig {
     /// Where the edge reaches the queue server.
     pub queue_server: WebOrigin,
-    /// Who says what the client's address is.
+    /// Who says what the client's address is; the platform by default.
     pub client_ip: ClientIpSource,
 }
 
 /// Who says what the client's address is, before `X-Forwarded-For` is read over trusted hops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientIpSource {
-    /// The platform: the peer of the connection (`CF-Connecting-IP` on Cloudflare).
+    /// `client_ip = "peer"`: the platform, which knows the peer of the connection (`CF-Connecting-IP` on Cloudflare).
     Peer,
     /// A header of this name, in lower case, that the CDN in front always sets itself.
     Header(String),
+}
+
+impl EdgeConfig {
+    fn read(mut section: Section<'_>) -> Option<Self> {
+        let queue_server = section.required("queue_server", "\"http://<host of the queue server>\"");
+        let queue_server = queue_server.and_then(|value| value.parsed(WebOrigin::parse));
+        let client_ip = section.optional("client_ip");
+        let client_ip =
+            client_ip.map_or(Some(ClientIpSource::Peer), |value| value.parsed(ClientIpSource::parse));
+        section.finish();
+        Some(Self { queue_server: queue_server?, client_ip: client_ip? })
+    }
+}
+
+impl ClientIpSource {
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        let name = text.to_ascii_lowercase();
+        let is_header = (1..=64).contains(&name.len())
+            && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+        match name.as_str() {
+            "peer" => Ok(Self::Peer),
+            "x-forwarded-for" => Err("X-Forwarded-For is read over trusted_proxies; write \"peer\""),
+            _ if is_header => Ok(Self::Header(name)),
+            _ => Err("write \"peer\", or the name of a header that the CDN in front always sets"),
+        }
+    }
 }
 
 /// `[server]`: what only the queue server needs.
@@ -94,3 +200,46 @@ pub struct ServerConfig {
     /// Directory of the store and of generated secrets; `.fairgate` by default.
     pub data_dir: String,
 }
+
+impl ServerConfig {
+    fn read(mut section: Section<'_>) -> Option<Self> {
+        let parse_listen =
+            |text: &str| text.parse().map_err(|_| "write <address>:<port>, such as 127.0.0.1:8701");
+        let listen = section.optional("listen");
+        let default = || Some(SocketAddr::from(([127, 0, 0, 1], 8701)));
+        let listen = listen.map_or_else(default, |value| value.parsed(parse_listen));
+        let data_dir = section.optional("data_dir").map_or(Some(".fairgate"), |value| value.text());
+        section.finish();
+        Some(Self { listen: listen?, data_dir: data_dir?.to_owned() })
+    }
+}
+
+/// A name of ours, as events have: `[a-z0-9-]{1,32}`.
+pub(super) fn parse_name(text: &str) -> Result<String, &'static str> {
+    let name = EventId::parse(text).map(|id| id.as_str().to_owned());
+    name.map_err(|_| "a name is 1 to 32 characters of a-z, 0-9 and -")
+}
+
+fn parse_prefix(text: &str) -> Result<(String, CanonicalPath), &'static str> {
+    let path = CanonicalPath::parse(text).ok().filter(|path| text != "/" && path.to_string() == text);
+    path.map(|path| (text.to_owned(), path))
+        .ok_or("write a path such as /.fairgate, in lower case, without a slash behind")
+}
+
+fn parse_public_url(text: &str) -> Result<WebOrigin, String> {
+    let url = WebOrigin::parse(text).map_err(|error| error.to_string())?;
+    if url.is_https() || url.is_loopback() {
+        Ok(url)
+    } else {
+        Err("buyers' cookies need https; write https://, or http://localhost for development".to_owned())
+    }
+}
+
+fn parse_network(text: &str) -> Result<IpNet, &'static str> {
+    text.parse().map_err(|_| "write a network such as 10.0.0.0/8 or 2001:db8::/32")
+}
+
+/// Longest configuration file, in bytes.
+pub(super) const FILE_BYTES_MAX: usize = 1024 * 1024;
+
+const NETWORKS_MAX: usize = 256;

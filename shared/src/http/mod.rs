@@ -3,6 +3,8 @@
 pub mod client;
 pub mod cookie;
 pub mod cors;
+pub mod form;
+mod json_field;
 pub mod language;
 pub mod navigation;
 pub mod path;

@@ -2,7 +2,7 @@
 
 use super::path::CanonicalPath;
 use super::reason::Reason;
-use crate::config::{Config, RouteConfig, ShopConfig};
+use crate::config::{Config, RouteConfig, RouteKind, ShopConfig};
 use crate::ids::EventId;
 
 /// The part of a request that routes it, as it came.
@@ -83,8 +83,15 @@ pub struct Unroutable {
 /// [`Unroutable`] with `HOST_UNKNOWN`, `PATH_INVALID`, and under the prefix `ROUTE_UNKNOWN`, `METHOD_NOT_ALLOWED` or
 /// `EVENT_UNKNOWN`.
 pub fn find<'c>(config: &'c Config, request: &RequestLine<'_>) -> Result<RouteMatch<'c>, Unroutable> {
-    let _ = (config, request);
-    Err(Unroutable { reason: Reason::HostUnknown, allow: None })
+    let shop = config.shop_of_host(request.host).ok_or(Unroutable::because(Reason::HostUnknown))?;
+    let path = CanonicalPath::parse(request.path).map_err(Unroutable::because)?;
+    if let Some(call) = call_under_prefix(config, &path) {
+        let is_event_ours = |id: &EventId| config.event(id).is_some_and(|event| event.shop_id == shop.id);
+        let call = read_call(&call, request.method, is_event_ours)?;
+        return Ok(RouteMatch { shop, target: RouteTarget::Fairgate(call) });
+    }
+    let target = find_shop_route(shop, request.method, path)?;
+    Ok(RouteMatch { shop, target })
 }
 
 /// Reads one of Fairgate's own calls without regard to hosts, as the queue server does; `None`: not under the prefix.
@@ -92,6 +99,119 @@ pub fn find<'c>(config: &'c Config, request: &RequestLine<'_>) -> Result<RouteMa
 /// # Errors
 /// As [`find`], without `HOST_UNKNOWN`.
 pub fn find_call(config: &Config, method: &str, path: &str) -> Option<Result<FairgateRoute, Unroutable>> {
-    let _ = (config, method, path);
-    None
+    let path = match CanonicalPath::parse(path) {
+        Ok(path) => path,
+        Err(reason) => return Some(Err(Unroutable::because(reason))),
+    };
+    let call = call_under_prefix(config, &path)?;
+    Some(read_call(&call, method, |id| config.event(id).is_some()))
+}
+
+/// Gated routes are looked up before bypassed ones, so that no bypass opens a gate by accident.
+fn find_shop_route<'c>(
+    shop: &'c ShopConfig,
+    method: &str,
+    path: CanonicalPath,
+) -> Result<RouteTarget<'c>, Unroutable> {
+    let of_method = || shop.routes.iter().filter(|route| route.accepts(method));
+    let mut gated = of_method().filter(|route| matches!(route.kind, RouteKind::Gated { .. }));
+    if path.is_ambiguous() {
+        // Nothing is gated under this method: whatever the shop reads, it is no gated request.
+        let is_harmless = gated.next().is_none();
+        return if is_harmless {
+            Ok(RouteTarget::Open)
+        } else {
+            Err(Unroutable::because(Reason::PathInvalid))
+        };
+    }
+    if let Some(route) = gated.find(|route| route.pattern.covers(&path)) {
+        return Ok(RouteTarget::Gated { route, path });
+    }
+    let mut bypasses = of_method().filter(|route| matches!(route.kind, RouteKind::Bypass));
+    Ok(bypasses.find(|route| route.pattern.matches(&path)).map_or(RouteTarget::Open, RouteTarget::Bypass))
+}
+
+/// The segments behind the prefix; `None`: not under the prefix.
+fn call_under_prefix<'p>(config: &Config, path: &'p CanonicalPath) -> Option<Vec<&'p str>> {
+    let rest = path.segments().strip_prefix(config.site.prefix_path.segments())?;
+    Some(rest.iter().map(String::as_str).collect())
+}
+
+fn read_call(
+    segments: &[&str],
+    method: &str,
+    is_event_known: impl Fn(&EventId) -> bool,
+) -> Result<FairgateRoute, Unroutable> {
+    let event = |name: &str| {
+        let id = EventId::parse(name).ok().filter(|id| is_event_known(id));
+        id.ok_or(Unroutable::because(Reason::EventUnknown))
+    };
+    let verb = Verb::of(method);
+    match segments {
+        ["events", name] => verb.only_get(FairgateRoute::Snapshot(event(name)?)),
+        ["events", name, "ticket"] => {
+            let event = event(name)?;
+            match verb {
+                Verb::Get => Ok(FairgateRoute::Status(event)),
+                Verb::Post => Ok(FairgateRoute::Join(event)),
+                Verb::Delete => Ok(FairgateRoute::Abandon(event)),
+                Verb::Options => Ok(FairgateRoute::Preflight),
+                Verb::Other => Err(Unroutable::method("GET, HEAD, POST, DELETE, OPTIONS")),
+            }
+        }
+        ["events", name, "ticket", "redeem"] => verb.only_post(FairgateRoute::Redeem(event(name)?)),
+        ["events", name, "session", "renew"] => verb.only_post(FairgateRoute::Renew(event(name)?)),
+        ["wait", name] => verb.only_get(FairgateRoute::WaitPage(event(name)?)),
+        ["jwks.json"] => verb.only_get(FairgateRoute::Jwks),
+        ["assets", name] => verb.only_get(FairgateRoute::Asset((*name).to_owned())),
+        _ => Err(Unroutable::because(Reason::RouteUnknown)),
+    }
+}
+
+/// Methods that Fairgate's own calls know; `HEAD` is a `GET` whose body the host leaves out.
+#[derive(Clone, Copy)]
+enum Verb {
+    Get,
+    Post,
+    Delete,
+    Options,
+    Other,
+}
+
+impl Verb {
+    fn of(method: &str) -> Self {
+        match method {
+            "GET" | "HEAD" => Self::Get,
+            "POST" => Self::Post,
+            "DELETE" => Self::Delete,
+            "OPTIONS" => Self::Options,
+            _ => Self::Other,
+        }
+    }
+
+    fn only_get(self, call: FairgateRoute) -> Result<FairgateRoute, Unroutable> {
+        match self {
+            Self::Get => Ok(call),
+            Self::Options => Ok(FairgateRoute::Preflight),
+            _ => Err(Unroutable::method("GET, HEAD, OPTIONS")),
+        }
+    }
+
+    fn only_post(self, call: FairgateRoute) -> Result<FairgateRoute, Unroutable> {
+        match self {
+            Self::Post => Ok(call),
+            Self::Options => Ok(FairgateRoute::Preflight),
+            _ => Err(Unroutable::method("POST, OPTIONS")),
+        }
+    }
+}
+
+impl Unroutable {
+    fn because(reason: Reason) -> Self {
+        Self { reason, allow: None }
+    }
+
+    fn method(allow: &'static str) -> Self {
+        Self { reason: Reason::MethodNotAllowed, allow: Some(allow) }
+    }
 }

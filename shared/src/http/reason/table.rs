@@ -60,7 +60,7 @@ reasons! {
         "This ticket has been used. Join the line again to shop once more."
         "此排隊號碼已使用，若要再次選購請重新加入排隊。";
     TurnExpired "TURN_EXPIRED" Refusal 410 Blank Never
-        "The ticket was called and not redeemed for ten times turn_grace."
+        "The ticket was called and not redeemed for ten times `turn_grace`."
         "Your turn has passed. Join the line again."
         "您的進場時間已過，請重新加入排隊。";
     NotYourTurn "NOT_YOUR_TURN" Refusal 409 Blank Later
@@ -168,7 +168,7 @@ reasons! {
         "The request cannot be read."
         "無法讀取請求內容。";
     BodyInvalid "BODY_INVALID" Refusal 400 Blank Never
-        "The body is not what its content type says, or nests deeper than 64 levels."
+        "The body is not what its content type says."
         "The request cannot be read."
         "無法讀取請求內容。";
     BodyAmbiguous "BODY_AMBIGUOUS" Refusal 400 Blank Never

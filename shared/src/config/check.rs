@@ -1,1 +1,0 @@
-//! Checks that need the whole file.
