@@ -1,4 +1,6 @@
 //! Harness: the demo shop, guards that start and stop the real parts, and the rush.
 
+pub mod device;
 pub mod rush;
 pub mod shop;
+pub mod stack;

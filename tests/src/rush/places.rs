@@ -73,12 +73,12 @@ impl Walk<'_> {
             let place = self.held.as_ref().map(|held| held.place);
             self.found.push(Violation::StayedOutside { buyer: self.buyer.id, place });
         }
-        let unnamed = self.buyer.seen.iter().filter_map(|seen| match &seen.fact {
+        let mut unnamed = self.buyer.seen.iter().filter_map(|seen| match &seen.fact {
             Fact::Refused { status, code } if code.is_empty() => Some(*status),
             _ => None,
         });
         let times = unnamed.clone().count();
-        if let Some(status) = unnamed.last() {
+        if let Some(status) = unnamed.next_back() {
             self.found.push(Violation::UnnamedRefusal { buyer: self.buyer.id, status, times });
         }
     }

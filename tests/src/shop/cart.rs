@@ -74,7 +74,7 @@ async fn check_out_form(
 }
 
 async fn show(Shared(state): Shared<Arc<State>>, headers: HeaderMap) -> Response {
-    let lines: String = state
+    let lines: Vec<String> = state
         .ledger()
         .cart(cart_of(&headers))
         .iter()
@@ -85,7 +85,7 @@ async fn show(Shared(state): Shared<Arc<State>>, headers: HeaderMap) -> Response
             .into_response();
     }
     let buy = "<form method=\"post\" action=\"/checkout\"><button>Buy</button></form>";
-    page("Your cart", &format!("<ul>{lines}</ul>{buy}")).into_response()
+    page("Your cart", &format!("<ul>{}</ul>{buy}", lines.concat())).into_response()
 }
 
 /// Each check in turn, the cheap ones first; nothing is taken unless all pass.
