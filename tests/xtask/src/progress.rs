@@ -174,8 +174,12 @@ mod tests {
 
     #[test]
     fn both_outputs_are_kept_and_bounded() {
-        let script = format!("echo one >&2; seq {}", LINES_MAX + 1);
-        let output = Progress::start().watch("count", &mut shell(&script)).unwrap();
+        let progress = Progress::start();
+        let mut both = progress.watch("say", &mut shell("echo one >&2; echo two")).unwrap().lines;
+        both.sort();
+        assert_eq!(both, ["one", "two"]);
+
+        let output = progress.watch("count", &mut shell(&format!("seq {}", LINES_MAX + 1))).unwrap();
         assert_eq!(output.lines.len(), LINES_MAX);
         assert_eq!(output.lines.last().map(String::as_str), Some((LINES_MAX + 1).to_string().as_str()));
     }

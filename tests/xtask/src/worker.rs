@@ -51,11 +51,13 @@ pub(crate) fn build(progress: &Progress, faults: Faults) -> Result<PathBuf> {
 }
 
 fn assemble(compiled: &Path, edge: &Path, bundle: &Path) -> Result<()> {
-    let stage = bundle.join("stage");
+    // Beside the bundle, not in it: `wrangler` uploads every module that it finds there.
+    let stage = bundle.with_extension("stage");
     if stage.exists() {
         fs::remove_dir_all(&stage)?;
     }
     fs::create_dir_all(&stage)?;
+    fs::create_dir_all(bundle)?;
     Bindgen::new()
         .input_path(compiled)
         .out_name("bindings")
@@ -69,10 +71,11 @@ fn assemble(compiled: &Path, edge: &Path, bundle: &Path) -> Result<()> {
     let output = Command::new(edge.join("node_modules/.bin/esbuild"))
         .current_dir(&stage)
         .args(["entry.js", "--bundle", "--format=esm", "--minify", "--log-level=warning"])
-        .args(["--external:./worker.wasm", "--external:cloudflare:*", "--outfile=../worker.js"])
+        .args(["--external:./worker.wasm", "--external:cloudflare:*", "--outfile=worker.js"])
         .output()
         .context("cannot start esbuild")?;
     ensure!(output.status.success(), "esbuild: {}", String::from_utf8_lossy(&output.stderr));
+    fs::copy(stage.join("worker.js"), bundle.join("worker.js"))?;
     fs::copy(stage.join("bindings_bg.wasm"), bundle.join("worker.wasm"))?;
     fs::copy(edge.join("workerd.capnp"), bundle.join("workerd.capnp"))?;
 
