@@ -69,13 +69,19 @@ pub struct Epoch(pub u16);
 pub struct LaneId(pub u8);
 
 /// Order of a ticket in its lane, from 1, dense, below 2^40, never reused inside an epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TicketNumber(pub u64);
 
 impl TicketNumber {
     /// The highest number a ticket can carry (5 bytes).
     pub const MAX: Self = Self((1 << 40) - 1);
+
+    /// The number after this one, at most [`TicketNumber::MAX`].
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0.saturating_add(1).min(Self::MAX.0))
+    }
 }
 
 /// What a ticket stands for inside one event: one number in one lane of one epoch.

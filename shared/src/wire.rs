@@ -1,1 +1,225 @@
-//! The JSON of the HTTP contract (see `docs/protocol.md`).
+//! The JSON of the HTTP contract (see `docs/protocol.md`): camelCase, integers, a unit ends a name.
+
+use crate::ids::{Epoch, EventId, LaneId, TicketNumber};
+use serde::{Deserialize, Serialize};
+
+/// Where a room stands in its life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Announced; nobody can join.
+    Scheduled,
+    /// Joining gives a lobby index; the order is drawn later.
+    Lobby,
+    /// The lobby is frozen and the draw is awaited.
+    Drawing,
+    /// Numbers are called.
+    #[default]
+    Open,
+    /// The operator holds the line: places stay, nobody is called or let in.
+    Paused,
+    /// No stock: the line waits for a restock or the end.
+    SoldOut,
+    /// Over.
+    Closed,
+    /// No need to queue: everybody is let through and counted.
+    Passthrough,
+}
+
+/// The public state of a room, the same bytes for everyone, renewed each second.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Snapshot {
+    /// Version of this layout: 1.
+    pub v: u8,
+    /// The room's event.
+    pub event: EventId,
+    /// Generation of the tickets; with `tick` it orders snapshots.
+    pub epoch: Epoch,
+    /// Counts the room's ticks; clients ignore a lower (`epoch`, `tick`).
+    pub tick: u64,
+    /// Where the room stands.
+    pub phase: Phase,
+    /// The server's time, ms since 1970.
+    pub server_time_ms: u64,
+    /// Time in which a redemption could have succeeded, since the room opened, in seconds, rounded down.
+    pub redeemable_time_s: u64,
+    /// The lanes, in the order of the configuration.
+    pub lanes: Vec<LaneSnapshot>,
+    /// A session was free and nobody waited at this tick: an arrival may try to enter at once.
+    pub session_free: bool,
+    /// How long a called ticket keeps its full right, in seconds of redeemable time.
+    pub turn_grace_s: u64,
+    /// Polls per second that the operator allows for this room.
+    pub poll_budget_per_s: u32,
+    /// The newest entry of the feed of ended sessions.
+    pub ended_seq: u64,
+    /// Reason code: why the line stands still.
+    pub reason: Option<String>,
+    /// The operator's words to those who wait.
+    pub message: Option<String>,
+}
+
+/// One lane inside a [`Snapshot`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LaneSnapshot {
+    /// Index of the lane.
+    pub lane: LaneId,
+    /// Its name.
+    pub name: String,
+    /// The number that the next join gets.
+    pub next_number: TicketNumber,
+    /// The highest number called, 0: nobody yet.
+    pub serving_number: TicketNumber,
+    /// Numbers called per 1,000 seconds.
+    pub speed_milli_per_s: u64,
+    /// How far `speed_milli_per_s` may be off, either way, as a factor in percent: 50 means between `v / 1.5` and `v · 1.5`.
+    pub speed_error_pct: u32,
+    /// When `serving_number` last rose, ms since 1970.
+    pub moved_at_ms: u64,
+    /// Numbers up to this one are past their turn_grace.
+    pub turn_end_number: TicketNumber,
+}
+
+/// What a ticket's owner is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// The room's event.
+    pub event: EventId,
+    /// Waiting, called or late.
+    pub state: TicketState,
+    /// Name of the ticket's lane.
+    pub lane: String,
+    /// The ticket's number.
+    pub ticket_number: TicketNumber,
+    /// People ahead, while waiting; 0 is next.
+    pub position: Option<u64>,
+    /// How long the wait is expected to last, while waiting.
+    pub eta: Option<EtaRange>,
+    /// When the line last moved, ms since 1970.
+    pub moved_at_ms: u64,
+    /// When to ask again, in milliseconds from now.
+    pub next_poll_ms: u64,
+    /// Where the room stands.
+    pub phase: Phase,
+    /// Reason code: why the line stands still.
+    pub reason: Option<String>,
+    /// The operator's words to those who wait.
+    pub message: Option<String>,
+    /// The snapshot behind this answer is older than 10 s.
+    pub stale: bool,
+}
+
+/// What a ticket may do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TicketState {
+    /// Its turn is still to come.
+    Waiting,
+    /// Its turn has come: redeem now.
+    Called,
+    /// Called, but past its turn_grace: it may still enter where there is room.
+    Late,
+}
+
+/// A range for the rest of a wait, in seconds, both ends rounded up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EtaRange {
+    /// The wait is hardly shorter than this.
+    pub low_s: u64,
+    /// The wait is hardly longer than this.
+    pub high_s: u64,
+}
+
+/// Answer to a join, a redemption and a renewal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TicketReply {
+    /// The ticket as text, 84 characters: whoever holds it holds the place.
+    pub ticket: String,
+    /// The room's event.
+    pub event: EventId,
+    /// Name of the ticket's lane.
+    pub lane: String,
+    /// The ticket's number.
+    pub ticket_number: TicketNumber,
+    /// What the owner is told now.
+    pub status: Status,
+    /// The way in, once there is one.
+    pub pass: Option<PassReply>,
+}
+
+/// A pass as its owner gets it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PassReply {
+    /// The signed proof of the session, a JWT.
+    pub token: String,
+    /// Seconds until the session ends unless it is renewed, rounded down.
+    pub expires_in_s: u64,
+    /// Seconds after which the client should renew.
+    pub renew_in_s: u64,
+}
+
+/// A page of the feed of ended sessions, from the queue server to an edge.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EndedPage {
+    /// Sequence number of the last entry of this page; ask for what comes after it.
+    pub seq: u64,
+    /// The reader's state is too old: it forgets what it had and takes this page as the whole.
+    pub reset: bool,
+    /// Sessions that ended before their pass ran out: epoch, lane, number.
+    pub ended: Vec<(Epoch, LaneId, TicketNumber)>,
+}
+
+/// What an edge tells the queue server, off the request path; losing one is harmless.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Report {
+    /// Sessions that the shop ended.
+    pub sessions: Vec<SessionEnd>,
+    /// How often each outcome was seen since the last report.
+    pub outcomes: Vec<OutcomeCount>,
+}
+
+/// One session that the shop ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionEnd {
+    /// The session's event.
+    pub event: EventId,
+    /// Epoch of its ticket.
+    pub epoch: Epoch,
+    /// Lane of its ticket.
+    pub lane: LaneId,
+    /// Number of its ticket.
+    pub number: TicketNumber,
+    /// What the shop said.
+    pub end: EndKind,
+}
+
+/// Why the shop ended a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndKind {
+    /// The buyer is done.
+    Finish,
+    /// The shop takes the session back.
+    Revoke,
+}
+
+/// How often one outcome was seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OutcomeCount {
+    /// The event it belongs to.
+    pub event: EventId,
+    /// Reason code of the outcome.
+    pub code: String,
+    /// Times seen.
+    pub count: u64,
+}

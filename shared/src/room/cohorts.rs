@@ -1,0 +1,215 @@
+//! Which numbers were called when, and how many of them have come to the door.
+
+use crate::ids::TicketNumber;
+use core::time::Duration;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// The two clocks of a room, both from 0 at its first tick and never back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoomTime {
+    /// Time in which the room's clock was driven: buyers come to the door in this time, whether or not it is full.
+    pub up: Duration,
+    /// The part of it in which a redemption could have succeeded: turns run out in this time.
+    pub redeemable: Duration,
+}
+
+/// Numbers called together. It carries the youngest age among them, so that no turn ends early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cohort {
+    /// When they were called.
+    pub called_at: RoomTime,
+    /// The highest number among them.
+    pub last: TicketNumber,
+    /// How many of them were not abandoned when called.
+    pub called: u32,
+    /// How many of them have come to the door so far.
+    pub come: u32,
+}
+
+/// The called numbers of one lane, oldest first: at most [`FINE_COHORTS`] within turn_grace and [`LATE_COHORTS`] after it.
+///
+/// Ages are counted in the room's redeemable time, so nothing ages while no redemption could succeed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cohorts {
+    fine: VecDeque<Cohort>,
+    late: VecDeque<Cohort>,
+    turn_end: TicketNumber,
+    expired: TicketNumber,
+}
+
+/// Cohorts kept inside turn_grace: each spans turn_grace / 300.
+pub const FINE_COHORTS: u32 = 300;
+/// Cohorts kept between once and [`EXPIRY_FACTOR`] times turn_grace.
+pub const LATE_COHORTS: usize = 12;
+/// After this many times turn_grace a called ticket is void.
+pub const EXPIRY_FACTOR: u32 = 10;
+
+/// How far the turn of a called number has run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnAge {
+    /// Inside turn_grace: full right.
+    InTime,
+    /// Past turn_grace.
+    Late,
+    /// Past ten times turn_grace.
+    Expired,
+}
+
+impl Cohorts {
+    /// Notes that `called` live numbers up to `last` are called at `at`.
+    pub fn push(&mut self, at: RoomTime, last: TicketNumber, called: u32, turn_grace: Duration) {
+        let span = turn_grace.checked_div(FINE_COHORTS).unwrap_or_default();
+        match self.fine.back_mut() {
+            Some(newest) if at.redeemable < slot_end(newest.called_at.redeemable, span) => {
+                newest.called_at = at;
+                newest.last = last;
+                newest.called = newest.called.saturating_add(called);
+            }
+            _ => self.fine.push_back(Cohort { called_at: at, last, called, come: 0 }),
+        }
+        self.age(at.redeemable, turn_grace);
+    }
+
+    /// Moves numbers whose turn has run out at `redeemable`.
+    pub fn age(&mut self, redeemable: Duration, turn_grace: Duration) {
+        while let Some(oldest) = self.fine.front().copied() {
+            if redeemable.saturating_sub(oldest.called_at.redeemable) <= turn_grace && self.fine.len() <= FINE_LIMIT {
+                break;
+            }
+            self.fine.pop_front();
+            self.turn_end = oldest.last;
+            self.push_late(oldest, turn_grace);
+        }
+        let expiry = turn_grace.saturating_mul(EXPIRY_FACTOR);
+        while let Some(oldest) = self.late.front().copied() {
+            if redeemable.saturating_sub(oldest.called_at.redeemable) <= expiry && self.late.len() <= LATE_COHORTS {
+                break;
+            }
+            self.late.pop_front();
+            self.expired = oldest.last;
+        }
+    }
+
+    fn push_late(&mut self, cohort: Cohort, turn_grace: Duration) {
+        match self.late.back_mut() {
+            Some(newest) if cohort.called_at.redeemable < slot_end(newest.called_at.redeemable, turn_grace) => {
+                newest.called_at = cohort.called_at;
+                newest.last = cohort.last;
+                newest.called = newest.called.saturating_add(cohort.called);
+                newest.come = newest.come.saturating_add(cohort.come);
+            }
+            _ => self.late.push_back(cohort),
+        }
+    }
+
+    /// Notes that the owner of `number` has come to the door for the first time; says when it was called.
+    ///
+    /// `None` where its turn is over: late arrivals teach nothing.
+    pub fn note_come(&mut self, number: TicketNumber) -> Option<RoomTime> {
+        let at = self.fine.partition_point(|cohort| cohort.last < number);
+        let cohort = self.fine.get_mut(at)?;
+        cohort.come = cohort.come.saturating_add(1);
+        Some(cohort.called_at)
+    }
+
+    /// How far the turn of a called `number` has run.
+    pub fn turn_age(&self, number: TicketNumber) -> TurnAge {
+        if number > self.turn_end {
+            TurnAge::InTime
+        } else if number > self.expired {
+            TurnAge::Late
+        } else {
+            TurnAge::Expired
+        }
+    }
+
+    /// Numbers up to this one are past their turn_grace.
+    pub fn turn_end_number(&self) -> TicketNumber {
+        self.turn_end
+    }
+
+    /// The cohorts inside turn_grace, oldest first.
+    pub fn in_time(&self) -> impl Iterator<Item = &Cohort> {
+        self.fine.iter()
+    }
+}
+
+const FINE_LIMIT: usize = 302;
+
+/// End of the slot of length `span` in which `called_at` lies.
+fn slot_end(called_at: Duration, span: Duration) -> Duration {
+    let span_us = span.as_micros().max(1);
+    let slot = called_at.as_micros().checked_div(span_us).unwrap_or(0).saturating_add(1);
+    Duration::from_micros(u64::try_from(slot.saturating_mul(span_us)).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRACE: Duration = Duration::from_secs(300);
+
+    fn at(second: u64) -> RoomTime {
+        let time = Duration::from_secs(second);
+        RoomTime { up: time, redeemable: time }
+    }
+
+    fn cohorts(seconds: std::ops::Range<u64>) -> Cohorts {
+        let mut cohorts = Cohorts::default();
+        for second in seconds {
+            let last = TicketNumber((second + 1) * 10);
+            cohorts.push(at(second), last, 10, GRACE);
+        }
+        cohorts
+    }
+
+    #[test]
+    fn a_turn_is_full_to_its_last_microsecond_then_late_then_expired() {
+        let number = TicketNumber(10);
+        let mut cohorts = cohorts(0..1);
+        let one = Duration::from_micros(1);
+        for (redeemable, want) in [
+            (GRACE, TurnAge::InTime),
+            (GRACE + one, TurnAge::Late),
+            (GRACE * 10, TurnAge::Late),
+            (GRACE * 10 + one, TurnAge::Expired),
+        ] {
+            cohorts.age(redeemable, GRACE);
+            assert_eq!(cohorts.turn_age(number), want, "at {redeemable:?}");
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_over_a_long_sale() {
+        let cohorts = cohorts(0..20_000);
+        assert!(cohorts.fine.len() <= FINE_LIMIT, "{}", cohorts.fine.len());
+        assert!(cohorts.late.len() <= LATE_COHORTS, "{}", cohorts.late.len());
+        assert_eq!(cohorts.turn_age(TicketNumber(200_000)), TurnAge::InTime);
+        assert_eq!(cohorts.turn_age(TicketNumber(10)), TurnAge::Expired);
+    }
+
+    #[test]
+    fn nobody_expires_before_ten_times_the_grace() {
+        let mut cohorts = Cohorts::default();
+        for second in 0..6_000_u64 {
+            cohorts.push(at(second), TicketNumber(second + 1), 1, GRACE);
+            let youngest_expired_call = second.checked_sub(3_000);
+            for called_second in [0, 100, 299, 300, 301, 1_000] {
+                if youngest_expired_call.is_none_or(|limit| called_second >= limit) && called_second <= second {
+                    assert_ne!(cohorts.turn_age(TicketNumber(called_second + 1)), TurnAge::Expired);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn who_comes_is_counted_in_the_right_cohort() {
+        let mut cohorts = cohorts(0..3);
+        assert_eq!(cohorts.note_come(TicketNumber(11)), Some(at(1)));
+        assert_eq!(cohorts.note_come(TicketNumber(20)), Some(at(1)));
+        assert_eq!(cohorts.note_come(TicketNumber(31)), None);
+        let come: Vec<u32> = cohorts.in_time().map(|cohort| cohort.come).collect();
+        assert_eq!(come, [0, 2, 0]);
+    }
+}

@@ -1,0 +1,152 @@
+//! One ordered class inside a room: its numbers, who was called, which numbers are spent.
+
+use super::{
+    cohorts::{Cohorts, RoomTime, TurnAge},
+    delays::Delays,
+    spent::SpentBits,
+};
+use crate::{ids::TicketNumber, time::Timestamp};
+use core::time::Duration;
+use serde::{Deserialize, Serialize};
+
+/// Fewest numbers reserved durably ahead of use.
+pub const RESERVE_MIN: u64 = 64;
+/// Most numbers reserved durably ahead of use: a crash burns at most this many.
+pub const RESERVE_MAX: u64 = 65_536;
+
+/// A lane's state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lane {
+    pub(super) line: Line,
+    pub(super) spent: SpentBits,
+    /// Live numbers not called yet.
+    waiting: u64,
+    joins_since_tick: u64,
+}
+
+/// The part of a lane that is stored as one record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    pub(super) next_number: TicketNumber,
+    /// Numbers below this one may have been given out, whatever a crash forgot.
+    pub(super) reserved_until: TicketNumber,
+    pub(super) serving_number: TicketNumber,
+    pub(super) moved_at: Timestamp,
+    pub(super) cohorts: Cohorts,
+    pub(super) delays: Delays,
+    /// First arrivals at the door, ever.
+    pub(super) come_total: u64,
+}
+
+/// What became of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    Waiting,
+    Called(TurnAge),
+    Spent,
+}
+
+impl Lane {
+    pub(super) fn new() -> Self {
+        let first = TicketNumber(1);
+        let line = Line {
+            next_number: first,
+            reserved_until: first,
+            serving_number: TicketNumber(0),
+            moved_at: Timestamp::default(),
+            cohorts: Cohorts::default(),
+            delays: Delays::default(),
+            come_total: 0,
+        };
+        Self { line, spent: SpentBits::default(), waiting: 0, joins_since_tick: 0 }
+    }
+
+    /// Resumes after a crash: what was reserved may be in buyers' hands, so numbering goes on behind it.
+    pub(super) fn recover(&mut self, line: Line, spent: SpentBits) {
+        self.line = line;
+        self.spent = spent;
+        self.line.next_number = self.line.next_number.max(self.line.reserved_until);
+        let uncalled = self.line.serving_number.next().0..self.line.next_number.0;
+        let waiting = uncalled.filter(|&number| !self.spent.contains(TicketNumber(number))).count();
+        self.waiting = u64::try_from(waiting).unwrap_or(u64::MAX);
+    }
+
+    /// The next number, and whether it had to be reserved first; `None` when the lane has given out all it can.
+    pub(super) fn issue(&mut self) -> Option<(TicketNumber, bool)> {
+        let number = self.line.next_number;
+        if number >= TicketNumber::MAX {
+            return None;
+        }
+        let reserved = number >= self.line.reserved_until;
+        if reserved {
+            let ahead = self.joins_since_tick.clamp(RESERVE_MIN, RESERVE_MAX);
+            self.line.reserved_until = TicketNumber(number.0.saturating_add(ahead).min(TicketNumber::MAX.0));
+        }
+        self.line.next_number = number.next();
+        self.waiting = self.waiting.saturating_add(1);
+        self.joins_since_tick = self.joins_since_tick.saturating_add(1);
+        Some((number, reserved))
+    }
+
+    /// A verified ticket proves that its number was given out, even if this room has forgotten it.
+    pub(super) fn note_seen(&mut self, number: TicketNumber) {
+        if self.line.next_number <= number {
+            let forgotten = number.next().0.saturating_sub(self.line.next_number.0);
+            self.waiting = self.waiting.saturating_add(forgotten);
+            self.line.next_number = number.next();
+            self.line.reserved_until = self.line.reserved_until.max(self.line.next_number);
+        }
+    }
+
+    /// Calls up to `count` live numbers and returns how many were called.
+    pub(super) fn call(&mut self, count: u32, at: RoomTime, now: Timestamp, turn_grace: Duration) -> u32 {
+        let mut called = 0_u32;
+        let mut last = self.line.serving_number;
+        while called < count && last.next() < self.line.next_number {
+            last = last.next();
+            if !self.spent.contains(last) {
+                called = called.saturating_add(1);
+            }
+        }
+        if last > self.line.serving_number {
+            self.line.serving_number = last;
+            self.line.moved_at = now;
+            self.waiting = self.waiting.saturating_sub(u64::from(called));
+            self.line.cohorts.push(at, last, called, turn_grace);
+        }
+        called
+    }
+
+    pub(super) fn standing(&self, number: TicketNumber) -> Standing {
+        if self.spent.contains(number) {
+            Standing::Spent
+        } else if number > self.line.serving_number {
+            Standing::Waiting
+        } else {
+            Standing::Called(self.line.cohorts.turn_age(number))
+        }
+    }
+
+    /// Sets the bit of `number`; a waiting number leaves the line with it.
+    pub(super) fn spend(&mut self, number: TicketNumber) {
+        if self.spent.insert(number) && number > self.line.serving_number {
+            self.waiting = self.waiting.saturating_sub(1);
+        }
+    }
+
+    pub(super) fn note_come(&mut self, number: TicketNumber, at: RoomTime) {
+        self.line.come_total = self.line.come_total.saturating_add(1);
+        if let Some(called_at) = self.line.cohorts.note_come(number) {
+            self.line.delays.note(at.up.saturating_sub(called_at.up));
+        }
+    }
+
+    pub(super) fn end_tick(&mut self, at: RoomTime, turn_grace: Duration) {
+        self.joins_since_tick = 0;
+        self.line.cohorts.age(at.redeemable, turn_grace);
+    }
+
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting
+    }
+}

@@ -1,0 +1,65 @@
+//! The buyers inside: counted against capacity until finished, revoked, idle or at their maximum.
+
+use crate::{
+    ids::{DeviceHash, Place},
+    time::Timestamp,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A buyer inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// When the ticket was redeemed.
+    pub started_at: Timestamp,
+    /// When the session ends unless it is renewed; its pass carries the same moment.
+    pub expires_at: Timestamp,
+    /// When it ends at the latest.
+    pub ends_at: Timestamp,
+    /// Device of the ticket.
+    pub device: DeviceHash,
+}
+
+/// The live sessions of a room, found by place and by the moment they end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sessions {
+    by_place: BTreeMap<Place, Session>,
+    by_expiry: BTreeSet<(Timestamp, Place)>,
+}
+
+impl Sessions {
+    /// How many sessions count against capacity.
+    pub fn count(&self) -> u32 {
+        u32::try_from(self.by_place.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The live session of `place`.
+    pub fn get(&self, place: Place) -> Option<Session> {
+        self.by_place.get(&place).copied()
+    }
+
+    /// Begins or changes the session of `place`.
+    pub fn put(&mut self, place: Place, session: Session) {
+        if let Some(old) = self.by_place.insert(place, session) {
+            self.by_expiry.remove(&(old.expires_at, place));
+        }
+        self.by_expiry.insert((session.expires_at, place));
+    }
+
+    /// Ends the session of `place`.
+    pub fn remove(&mut self, place: Place) -> Option<Session> {
+        let session = self.by_place.remove(&place)?;
+        self.by_expiry.remove(&(session.expires_at, place));
+        Some(session)
+    }
+
+    /// Ends and names one session whose life is over at `now`.
+    pub fn pop_expired(&mut self, now: Timestamp) -> Option<Place> {
+        let (expires_at, place) = self.by_expiry.first().copied()?;
+        if expires_at > now {
+            return None;
+        }
+        self.remove(place);
+        Some(place)
+    }
+}

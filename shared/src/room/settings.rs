@@ -1,0 +1,34 @@
+//! What the operator sets for a room.
+
+use crate::wire::Phase;
+use core::time::Duration;
+
+/// A room's settings; a change takes effect at the next transition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomSettings {
+    /// Most sessions at once, from 1.
+    pub capacity: u32,
+    /// Most redemptions per second, from 1; the door allows a burst of one second.
+    pub admission_rate_per_s: u32,
+    /// How long a called ticket keeps its full right, counted in redeemable time.
+    pub turn_grace: Duration,
+    /// Life of a pass, and so the idle time-out of a session.
+    pub pass_life: Duration,
+    /// Hard maximum of a session, at least `pass_life`.
+    pub session_max: Duration,
+    /// Polls per second that the operator allows for this room, from 1.
+    pub poll_budget_per_s: u32,
+    /// What the operator lets the line do.
+    pub phase: Phase,
+    /// The lanes, 1 to 16.
+    pub lanes: Vec<LaneSettings>,
+}
+
+/// One lane's settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaneSettings {
+    /// Its name, `[a-z0-9-]{1,32}`.
+    pub name: String,
+    /// Its share of the calls against the other lanes' weights, from 1.
+    pub weight: u32,
+}
