@@ -58,6 +58,16 @@ impl EndedFeed {
         Some(seq)
     }
 
+    /// One entry.
+    pub fn get(&self, seq: u64) -> Option<EndedEntry> {
+        self.entries.get(&seq).copied()
+    }
+
+    /// The sequence numbers still kept.
+    pub fn seqs(&self) -> impl Iterator<Item = u64> {
+        self.entries.keys().copied()
+    }
+
     /// What came after `after`, at most [`PAGE_ENTRIES`]; a reader from the future (another store) starts anew.
     pub fn page(&self, after: u64) -> EndedPage {
         let reset = after > self.last_seq;

@@ -1,1 +1,36 @@
-//! Not written yet.
+//! The queue of one event: who is in line, whose turn it is, who may enter.
+//!
+//! [`Room`] is the authority's state machine: a store applies its transitions atomically and keeps the records that
+//! [`Room::take_changes`] names. [`Law`] decides each second how many numbers to call; [`Snapshot`](crate::wire::Snapshot)
+//! is what everybody may know, and [`status()`] tells one ticket's owner what it means for them.
+
+mod calling;
+mod cohorts;
+mod delays;
+mod door;
+mod ended;
+mod lane;
+mod machine;
+mod plant;
+mod record;
+mod sessions;
+mod settings;
+mod snapshot;
+mod spent;
+mod status;
+mod stride;
+
+pub use calling::{CallOrder, Law, Pace, Standstill};
+pub use cohorts::{Cohort, RoomTime};
+pub use door::{EnterRefusal, RETRY_AT_DOOR};
+pub use ended::{EndedEntry, PAGE_ENTRIES};
+pub use machine::{Facts, JoinRefusal, JoinRequest, Joined, LaneFacts, Room, SessionRefusal};
+pub use plant::{Fault, Planted};
+pub use record::{Changes, RecordError, RecordKey, RecordValue};
+pub use sessions::Session;
+pub use settings::{LaneSettings, RoomSettings};
+pub use snapshot::snapshot;
+pub use status::{STALE_AFTER, status};
+
+/// One million: shares inside the room are counted in parts per million.
+pub(crate) const PPM: u64 = 1_000_000;

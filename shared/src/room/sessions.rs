@@ -53,6 +53,11 @@ impl Sessions {
         Some(session)
     }
 
+    /// The places of all live sessions.
+    pub fn places(&self) -> impl Iterator<Item = Place> {
+        self.by_place.keys().copied()
+    }
+
     /// Ends and names one session whose life is over at `now`.
     pub fn pop_expired(&mut self, now: Timestamp) -> Option<Place> {
         let (expires_at, place) = self.by_expiry.first().copied()?;

@@ -1,0 +1,262 @@
+//! How many numbers to call each second, from how many called buyers really come.
+
+use super::{
+    PPM, RoomSettings,
+    machine::{Facts, LaneFacts},
+    stride::{Contender, Strides},
+};
+use crate::{ids::LaneId, ids::TicketNumber, wire::Phase};
+use core::time::Duration;
+use std::collections::VecDeque;
+
+/// Decides the calls of one room; the leader keeps it, and a new leader learns it again from the cohorts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Law {
+    strides: Strides,
+    /// Expected (ppm of a person) and real arrivals of the last 15 ticks.
+    recent: VecDeque<(u64, u64)>,
+    come_before: Option<u64>,
+    stopped: bool,
+    /// Cohorts called up to here teach nothing: they fell into a time in which calling was stopped.
+    unlearnt_until: Duration,
+    paces: Vec<VecDeque<(Duration, TicketNumber)>>,
+}
+
+/// What to call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallOrder {
+    /// How many live numbers to call in each lane that is called at all.
+    pub calls: Vec<(LaneId, u32)>,
+    /// Called buyers still expected at the door after these calls, rounded up.
+    pub expected: u32,
+    /// Why the line stands still, if it does.
+    pub standstill: Option<Standstill>,
+}
+
+/// Why the line stands still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standstill {
+    /// Hardly anybody who was called came: something between buyers and door is broken.
+    RedemptionsStopped,
+    /// The operator holds the line.
+    OperatorPaused,
+}
+
+impl Standstill {
+    /// The reason code that travels in the snapshot.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::RedemptionsStopped => "REDEMPTIONS_STOPPED",
+            Self::OperatorPaused => "OPERATOR_PAUSED",
+        }
+    }
+}
+
+/// How fast a lane is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Numbers per 1,000 s.
+    pub speed_milli_per_s: u64,
+    /// How far that may be off, either way, as a factor in percent.
+    pub error_pct: u32,
+}
+
+/// What the past says about one lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Forecast {
+    /// Share of called buyers who come, in ppm.
+    show_up_ppm: u64,
+    /// Called buyers still expected, in millionths of a person.
+    pending_ppm: u64,
+    /// Called numbers that may still come, in millionths.
+    open_ppm: u64,
+    /// Arrivals expected within the coming second, in millionths.
+    next_second_ppm: u64,
+}
+
+/// Weight of the assumption that everybody comes, the side that calls too few rather than too many.
+const PRIOR: u64 = 50;
+/// A cohort's weight falls by this factor, in thousandths, each second.
+const MEMORY_PER_MILLE: u64 = 995;
+const SHOW_UP_MIN_PPM: u64 = 100_000;
+const WATCHED_TICKS: usize = 15;
+/// Below this many expected arrivals in the watched time, silence says nothing.
+const WATCHED_MIN_PPM: u64 = 10_000_000;
+/// While calling is stopped, one probe in this many ticks finds out whether buyers can come again.
+const PROBE_EVERY: u64 = 5;
+const PACE_WINDOW: Duration = Duration::from_secs(60);
+const PACE_KNOWN_AFTER: Duration = Duration::from_secs(10);
+const PACE_KNOWN_ERROR_PCT: u32 = 60;
+const PACE_UNKNOWN_ERROR_PCT: u32 = 300;
+
+impl Law {
+    /// Decides the calls of one tick from the facts after [`Room::expire`](super::Room::expire).
+    pub fn decide(&mut self, settings: &RoomSettings, facts: &Facts) -> CallOrder {
+        let forecasts: Vec<Forecast> = facts.lanes.iter().map(|lane| self.forecast(facts, lane)).collect();
+        let pending_ppm = forecasts.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.pending_ppm));
+        self.watch(facts, &forecasts);
+        self.note_paces(facts);
+        let calls_now = matches!(settings.phase, Phase::Open | Phase::Passthrough);
+        let standstill = match settings.phase {
+            Phase::Paused => Some(Standstill::OperatorPaused),
+            _ if self.stopped && calls_now => Some(Standstill::RedemptionsStopped),
+            _ => None,
+        };
+        let (budget_ppm, most) = match standstill {
+            None if calls_now => (free_ppm(settings, facts, pending_ppm), u64::from(settings.admission_rate_per_s)),
+            Some(Standstill::RedemptionsStopped) if facts.tick.is_multiple_of(PROBE_EVERY) => (PPM, 1),
+            _ => (0, 0),
+        };
+        let contenders: Vec<Contender> = facts
+            .lanes
+            .iter()
+            .zip(&forecasts)
+            .zip(&settings.lanes)
+            .map(|((lane, forecast), lane_settings)| Contender {
+                callable: callable(settings, lane, forecast),
+                show_up_ppm: forecast.show_up_ppm,
+                weight: lane_settings.weight,
+            })
+            .collect();
+        let calls = self.strides.share(&contenders, budget_ppm, most);
+        let called_ppm = calls.iter().fold(0_u64, |sum, &(lane, count)| {
+            let show_up = contenders.get(usize::from(lane.0)).map_or(PPM, |lane| lane.show_up_ppm);
+            sum.saturating_add(show_up.saturating_mul(u64::from(count)))
+        });
+        let expected = pending_ppm.saturating_add(called_ppm).div_ceil(PPM);
+        CallOrder { calls, expected: u32::try_from(expected).unwrap_or(u32::MAX), standstill }
+    }
+
+    /// How fast a lane is served, for the estimate that buyers see.
+    pub fn pace(&self, settings: &RoomSettings, lane: LaneId) -> Pace {
+        let seen = self.paces.get(usize::from(lane.0));
+        let (first, last) = (seen.and_then(VecDeque::front), seen.and_then(VecDeque::back));
+        if let (Some((from, first)), Some((until, last))) = (first, last) {
+            let span = until.saturating_sub(*from);
+            if span >= PACE_KNOWN_AFTER {
+                let speed = last.0.saturating_sub(first.0).saturating_mul(1_000_000);
+                let span_ms = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+                let speed_milli_per_s = speed.checked_div(span_ms).unwrap_or(0);
+                return Pace { speed_milli_per_s, error_pct: PACE_KNOWN_ERROR_PCT };
+            }
+        }
+        // Nothing is measured yet: sessions that last half their idle time-out.
+        let pass_life_s = settings.pass_life.as_secs().max(1);
+        let speed = u64::from(settings.capacity).saturating_mul(2_000).checked_div(pass_life_s);
+        Pace { speed_milli_per_s: speed.unwrap_or(0), error_pct: PACE_UNKNOWN_ERROR_PCT }
+    }
+
+    fn forecast(&self, facts: &Facts, lane: &LaneFacts) -> Forecast {
+        let shares = lane.delays.shares_ppm();
+        let share_at = |age_s: u64| shares.get(usize::try_from(age_s).unwrap_or(usize::MAX)).copied().unwrap_or(PPM);
+        let (mut came, mut should_have_come) = (PRIOR.saturating_mul(PPM), PRIOR.saturating_mul(PPM));
+        let mut ahead: Vec<(u64, u64, u64)> = Vec::with_capacity(lane.cohorts.len());
+        for cohort in &lane.cohorts {
+            let age_s = facts.at.up.saturating_sub(cohort.called_at.up).as_secs();
+            // A share covers delays below its second's end, so a cohort that is `age_s` old has seen the one before.
+            let seen_ppm = age_s.checked_sub(1).map_or(0, share_at);
+            let called = u64::from(cohort.called);
+            if cohort.called_at.up >= self.unlearnt_until {
+                let weight = memory_ppm(age_s);
+                came = came.saturating_add(weight.saturating_mul(u64::from(cohort.come)));
+                let due = called.saturating_mul(seen_ppm);
+                should_have_come = should_have_come.saturating_add(share(weight, due));
+            }
+            ahead.push((called, seen_ppm, share_at(age_s)));
+        }
+        let show_up_ppm = came
+            .checked_mul(PPM)
+            .and_then(|came| came.checked_div(should_have_come))
+            .unwrap_or(PPM)
+            .clamp(SHOW_UP_MIN_PPM, PPM);
+        let sum = |part: fn(u64, u64) -> u64| {
+            ahead.iter().fold(0_u64, |sum, &(called, seen, soon)| {
+                sum.saturating_add(called.saturating_mul(part(seen, soon)))
+            })
+        };
+        let open_ppm = sum(|seen, _| PPM.saturating_sub(seen));
+        let next_ppm = sum(|seen, soon| soon.saturating_sub(seen));
+        Forecast {
+            show_up_ppm,
+            pending_ppm: share(show_up_ppm, open_ppm),
+            open_ppm,
+            next_second_ppm: share(show_up_ppm, next_ppm),
+        }
+    }
+
+    /// Compares arrivals with what was expected, and stops or resumes calling.
+    fn watch(&mut self, facts: &Facts, forecasts: &[Forecast]) {
+        let come_total = facts.lanes.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.come_total));
+        let came = come_total.saturating_sub(self.come_before.unwrap_or(come_total));
+        self.come_before = Some(come_total);
+        let expected = forecasts.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.next_second_ppm));
+        if let Some((_, newest)) = self.recent.back_mut() {
+            *newest = came;
+        }
+        self.recent.push_back((expected, 0));
+        if self.recent.len() > WATCHED_TICKS.saturating_add(1) {
+            self.recent.pop_front();
+        }
+        // The newest entry is what the coming second should bring: it is judged a tick later.
+        let judged = self.recent.len().saturating_sub(1);
+        let (expected, came) = self.recent.iter().take(judged).fold((0_u64, 0_u64), |(expected, came), next| {
+            (expected.saturating_add(next.0), came.saturating_add(next.1))
+        });
+        let silent = came.saturating_mul(PPM).saturating_mul(10) < expected;
+        if self.stopped {
+            self.unlearnt_until = facts.at.up;
+            self.stopped = came == 0;
+        } else {
+            self.stopped = judged >= WATCHED_TICKS && expected >= WATCHED_MIN_PPM && silent;
+        }
+    }
+
+    /// Remembers where each lane stood over the last minute, from the second in which it was first served on:
+    /// the first calls fill the shop and say nothing about the pace.
+    fn note_paces(&mut self, facts: &Facts) {
+        self.paces.resize(facts.lanes.len(), VecDeque::new());
+        for (pace, lane) in self.paces.iter_mut().zip(&facts.lanes) {
+            if lane.serving_number == TicketNumber(0) || (lane.waiting == 0 && pace.is_empty()) {
+                continue;
+            }
+            pace.push_back((facts.at.up, lane.serving_number));
+            while pace.front().is_some_and(|(at, _)| facts.at.up.saturating_sub(*at) > PACE_WINDOW) {
+                pace.pop_front();
+            }
+        }
+    }
+}
+
+/// Sessions that neither a buyer inside nor one on the way will take, in millionths.
+fn free_ppm(settings: &RoomSettings, facts: &Facts, pending_ppm: u64) -> u64 {
+    let taken = u64::from(facts.sessions).saturating_add(u64::from(facts.at_door));
+    u64::from(settings.capacity).saturating_sub(taken).saturating_mul(PPM).saturating_sub(pending_ppm)
+}
+
+/// At most `2·C / show-up` numbers that may still come are called at once.
+///
+/// "May still come" weighs a number by the delays that were seen: counting every unexpired number instead would let the
+/// no-shows of one turn_grace stop the line wherever sessions are much shorter than turn_grace.
+fn callable(settings: &RoomSettings, lane: &LaneFacts, forecast: &Forecast) -> u64 {
+    let most_ppm = u64::from(settings.capacity)
+        .saturating_mul(2)
+        .saturating_mul(PPM)
+        .saturating_mul(PPM)
+        .checked_div(forecast.show_up_ppm)
+        .unwrap_or(0);
+    let open = most_ppm.saturating_sub(forecast.open_ppm).checked_div(PPM).unwrap_or(0);
+    lane.waiting.min(open)
+}
+
+/// `value · share_ppm / 1,000,000`, rounded down.
+fn share(share_ppm: u64, value: u64) -> u64 {
+    let product = u128::from(share_ppm).saturating_mul(u128::from(value));
+    let quotient = product.checked_div(u128::from(PPM)).unwrap_or(0);
+    u64::try_from(quotient).unwrap_or(u64::MAX)
+}
+
+fn memory_ppm(age_s: u64) -> u64 {
+    (0..age_s.min(3_600)).fold(PPM, |weight, _| {
+        weight.saturating_mul(MEMORY_PER_MILLE).checked_div(1_000).unwrap_or(0)
+    })
+}

@@ -1,0 +1,105 @@
+//! Shares calls among lanes by weight: stride scheduling, so that no lane falls behind by more than one slot.
+
+use crate::ids::LaneId;
+
+/// Where each lane stands on the common track; the lane that is furthest behind is called next.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Strides {
+    passed: Vec<u64>,
+}
+
+/// What one lane brings to a round of calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Contender {
+    /// Most numbers that may be called in it now.
+    pub(super) callable: u64,
+    /// Expected redemptions per call, in ppm, from 1.
+    pub(super) show_up_ppm: u64,
+    /// Its weight, from 1.
+    pub(super) weight: u32,
+}
+
+/// Track length of one expected redemption at weight 1, per ppm of show-up.
+const SCALE: u64 = 1_000;
+
+impl Strides {
+    /// Shares `budget_ppm` expected redemptions (in millionths) among the lanes, at most `most` calls.
+    pub(super) fn share(&mut self, lanes: &[Contender], budget_ppm: u64, most: u64) -> Vec<(LaneId, u32)> {
+        self.passed.resize(lanes.len(), 0);
+        self.wake(lanes);
+        let mut calls = vec![0_u32; lanes.len()];
+        let mut left_ppm = budget_ppm;
+        for _ in 0..most {
+            let next = (0..lanes.len())
+                .filter(|&index| can_call(lanes, &calls, index))
+                .min_by_key(|&index| (self.passed.get(index).copied(), index));
+            let Some((index, lane)) = next.and_then(|index| Some((index, lanes.get(index)?))) else { break };
+            let Some(rest) = left_ppm.checked_sub(lane.show_up_ppm) else { break };
+            left_ppm = rest;
+            if let (Some(count), Some(passed)) = (calls.get_mut(index), self.passed.get_mut(index)) {
+                *count = count.saturating_add(1);
+                let step = lane.show_up_ppm.saturating_mul(SCALE).checked_div(u64::from(lane.weight.max(1)));
+                *passed = passed.saturating_add(step.unwrap_or(0));
+            }
+        }
+        let ids = (0..lanes.len()).map(super::machine::lane_id);
+        ids.zip(calls).filter(|&(_, count)| count > 0).collect()
+    }
+
+    /// A lane without waiters earns nothing: it goes on from where the busy ones are.
+    fn wake(&mut self, lanes: &[Contender]) {
+        let busy = |(_, lane): &(&u64, &Contender)| lane.callable > 0;
+        let Some(floor) = self.passed.iter().zip(lanes).filter(busy).map(|(passed, _)| *passed).min() else {
+            return;
+        };
+        for (passed, lane) in self.passed.iter_mut().zip(lanes) {
+            if lane.callable == 0 {
+                *passed = (*passed).max(floor);
+            }
+        }
+    }
+}
+
+fn can_call(lanes: &[Contender], calls: &[u32], index: usize) -> bool {
+    let callable = lanes.get(index).map_or(0, |lane| lane.callable);
+    calls.get(index).is_some_and(|&count| u64::from(count) < callable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lane(callable: u64, weight: u32) -> Contender {
+        Contender { callable, show_up_ppm: 1_000_000, weight }
+    }
+
+    #[test]
+    fn busy_lanes_get_their_weights_within_one_slot() {
+        let mut strides = Strides::default();
+        let lanes = [lane(u64::MAX, 3), lane(u64::MAX, 1)];
+        let mut totals = [0_u32; 2];
+        for round in 1..=1_000_u32 {
+            for (id, count) in strides.share(&lanes, 1_000_000, 10) {
+                totals[usize::from(id.0)] += count;
+            }
+            assert!(totals[0].abs_diff(round * 3 / 4) <= 1, "{totals:?} after {round}");
+        }
+    }
+
+    #[test]
+    fn unused_share_flows_on_and_a_sleeping_lane_saves_nothing_up() {
+        let mut strides = Strides::default();
+        assert_eq!(strides.share(&[lane(0, 1), lane(50, 1)], 40_000_000, 100), [(LaneId(1), 40)]);
+        let both = strides.share(&[lane(50, 1), lane(50, 1)], 10_000_000, 100);
+        assert_eq!(both, [(LaneId(0), 5), (LaneId(1), 5)]);
+    }
+
+    #[test]
+    fn calls_stop_at_the_budget_and_at_the_most() {
+        let mut strides = Strides::default();
+        assert_eq!(strides.share(&[lane(50, 1)], 3_999_999, 100), [(LaneId(0), 3)]);
+        assert_eq!(strides.share(&[lane(50, 1)], 90_000_000, 7), [(LaneId(0), 7)]);
+        assert_eq!(strides.share(&[lane(2, 1)], 90_000_000, 7), [(LaneId(0), 2)]);
+        assert_eq!(strides.share(&[lane(2, 1)], 0, 7), []);
+    }
+}
