@@ -31,7 +31,7 @@ pub struct Cohort {
 ///
 /// Ages are counted in the room's redeemable time, so nothing ages while no redemption could succeed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cohorts {
+pub(super) struct Cohorts {
     fine: VecDeque<Cohort>,
     late: VecDeque<Cohort>,
     turn_end: TicketNumber,
@@ -39,15 +39,15 @@ pub struct Cohorts {
 }
 
 /// Cohorts kept inside turn_grace: each spans turn_grace / 300.
-pub const FINE_COHORTS: u32 = 300;
+pub(super) const FINE_COHORTS: u32 = 300;
 /// Cohorts kept between once and [`EXPIRY_FACTOR`] times turn_grace.
-pub const LATE_COHORTS: usize = 12;
+pub(super) const LATE_COHORTS: usize = 12;
 /// After this many times turn_grace a called ticket is void.
-pub const EXPIRY_FACTOR: u32 = 10;
+pub(super) const EXPIRY_FACTOR: u32 = 10;
 
 /// How far the turn of a called number has run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TurnAge {
+pub(super) enum TurnAge {
     /// Inside turn_grace: full right.
     InTime,
     /// Past turn_grace.
@@ -58,7 +58,7 @@ pub enum TurnAge {
 
 impl Cohorts {
     /// Notes that `called` live numbers up to `last` are called at `at`.
-    pub fn push(&mut self, at: RoomTime, last: TicketNumber, called: u32, turn_grace: Duration) {
+    pub(super) fn push(&mut self, at: RoomTime, last: TicketNumber, called: u32, turn_grace: Duration) {
         let span = turn_grace.checked_div(FINE_COHORTS).unwrap_or_default();
         match self.fine.back_mut() {
             Some(newest) if at.redeemable < slot_end(newest.called_at.redeemable, span) => {
@@ -72,7 +72,7 @@ impl Cohorts {
     }
 
     /// Moves numbers whose turn has run out at `redeemable`.
-    pub fn age(&mut self, redeemable: Duration, turn_grace: Duration) {
+    pub(super) fn age(&mut self, redeemable: Duration, turn_grace: Duration) {
         while let Some(oldest) = self.fine.front().copied() {
             if redeemable.saturating_sub(oldest.called_at.redeemable) <= turn_grace && self.fine.len() <= FINE_LIMIT {
                 break;
@@ -106,7 +106,7 @@ impl Cohorts {
     /// Notes that the owner of `number` has come to the door for the first time; says when it was called.
     ///
     /// `None` where its turn is over: late arrivals teach nothing.
-    pub fn note_come(&mut self, number: TicketNumber) -> Option<RoomTime> {
+    pub(super) fn note_come(&mut self, number: TicketNumber) -> Option<RoomTime> {
         let at = self.fine.partition_point(|cohort| cohort.last < number);
         let cohort = self.fine.get_mut(at)?;
         cohort.come = cohort.come.saturating_add(1);
@@ -114,7 +114,7 @@ impl Cohorts {
     }
 
     /// How far the turn of a called `number` has run.
-    pub fn turn_age(&self, number: TicketNumber) -> TurnAge {
+    pub(super) fn turn_age(&self, number: TicketNumber) -> TurnAge {
         if number > self.turn_end {
             TurnAge::InTime
         } else if number > self.expired {
@@ -125,12 +125,12 @@ impl Cohorts {
     }
 
     /// Numbers up to this one are past their turn_grace.
-    pub fn turn_end_number(&self) -> TicketNumber {
+    pub(super) fn turn_end_number(&self) -> TicketNumber {
         self.turn_end
     }
 
     /// The cohorts inside turn_grace, oldest first.
-    pub fn in_time(&self) -> impl Iterator<Item = &Cohort> {
+    pub(super) fn in_time(&self) -> impl Iterator<Item = &Cohort> {
         self.fine.iter()
     }
 }

@@ -11,7 +11,7 @@ pub struct Delays {
 }
 
 /// Longest delay told apart, in seconds.
-pub const DELAY_MAX_S: u64 = 300;
+pub(super) const DELAY_MAX_S: u64 = 300;
 /// When this many delays are known, all counts are halved, so that the newest matter most.
 const MEMORY: u32 = 4_096;
 /// Weight of the assumption that everybody comes within [`PRIOR_S`], evenly spread.

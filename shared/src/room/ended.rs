@@ -8,7 +8,7 @@ pub const PAGE_ENTRIES: usize = 4_096;
 
 /// Ended sessions by sequence number; an entry goes when its pass has run out, so memory is at most the ends of one pass life.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EndedFeed {
+pub(super) struct EndedFeed {
     last_seq: u64,
     entries: BTreeMap<u64, EndedEntry>,
 }
@@ -24,32 +24,32 @@ pub struct EndedEntry {
 
 impl EndedFeed {
     /// The newest sequence number, 0 before the first.
-    pub fn last_seq(&self) -> u64 {
+    pub(super) fn last_seq(&self) -> u64 {
         self.last_seq
     }
 
     /// Adds an entry and returns its sequence number.
-    pub fn push(&mut self, entry: EndedEntry) -> u64 {
+    pub(super) fn push(&mut self, entry: EndedEntry) -> u64 {
         self.last_seq = self.last_seq.saturating_add(1);
         self.entries.insert(self.last_seq, entry);
         self.last_seq
     }
 
     /// Puts back an entry that was read from a store.
-    pub fn restore(&mut self, seq: u64, entry: EndedEntry) {
+    pub(super) fn restore(&mut self, seq: u64, entry: EndedEntry) {
         self.last_seq = self.last_seq.max(seq);
         self.entries.insert(seq, entry);
     }
 
     /// Sequence numbers are never given twice: resumes after the highest that was stored.
-    pub fn resume_after(&mut self, seq: u64) {
+    pub(super) fn resume_after(&mut self, seq: u64) {
         self.last_seq = self.last_seq.max(seq);
     }
 
     /// Drops and names one entry whose pass has run out at `now`.
     ///
     /// Ends come nearly in the order in which their passes run out; one that ran out early waits behind its elders.
-    pub fn pop_outlived(&mut self, now: Timestamp) -> Option<u64> {
+    pub(super) fn pop_outlived(&mut self, now: Timestamp) -> Option<u64> {
         let (&seq, entry) = self.entries.first_key_value()?;
         if entry.pass_expires_at > now {
             return None;
@@ -59,17 +59,17 @@ impl EndedFeed {
     }
 
     /// One entry.
-    pub fn get(&self, seq: u64) -> Option<EndedEntry> {
+    pub(super) fn get(&self, seq: u64) -> Option<EndedEntry> {
         self.entries.get(&seq).copied()
     }
 
     /// The sequence numbers still kept.
-    pub fn seqs(&self) -> impl Iterator<Item = u64> {
+    pub(super) fn seqs(&self) -> impl Iterator<Item = u64> {
         self.entries.keys().copied()
     }
 
     /// What came after `after`, at most [`PAGE_ENTRIES`]; a reader from the future (another store) starts anew.
-    pub fn page(&self, after: u64) -> EndedPage {
+    pub(super) fn page(&self, after: u64) -> EndedPage {
         let reset = after > self.last_seq;
         let start = if reset { 0 } else { after };
         let newer = self.entries.range(start.saturating_add(1)..).take(PAGE_ENTRIES);

@@ -10,16 +10,16 @@ use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// Fewest numbers reserved durably ahead of use.
-pub const RESERVE_MIN: u64 = 64;
+pub(super) const RESERVE_MIN: u64 = 64;
 /// Most numbers reserved durably ahead of use: a crash burns at most this many.
-pub const RESERVE_MAX: u64 = 65_536;
+pub(super) const RESERVE_MAX: u64 = 65_536;
 
 /// A lane's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lane {
+pub(super) struct Lane {
     pub(super) line: Line,
     pub(super) spent: SpentBits,
-    /// Live numbers not called yet.
+    /// Numbers not called yet that somebody is known to hold.
     waiting: u64,
     joins_since_tick: u64,
 }
@@ -30,6 +30,8 @@ pub struct Line {
     pub(super) next_number: TicketNumber,
     /// Numbers below this one may have been given out, whatever a crash forgot.
     pub(super) reserved_until: TicketNumber,
+    /// Numbers from the first to before the second: a crash forgot whether anybody owns them.
+    pub(super) doubtful: (TicketNumber, TicketNumber),
     pub(super) serving_number: TicketNumber,
     pub(super) moved_at: Timestamp,
     pub(super) cohorts: Cohorts,
@@ -52,6 +54,7 @@ impl Lane {
         let line = Line {
             next_number: first,
             reserved_until: first,
+            doubtful: (first, first),
             serving_number: TicketNumber(0),
             moved_at: Timestamp::default(),
             cohorts: Cohorts::default(),
@@ -65,9 +68,12 @@ impl Lane {
     pub(super) fn recover(&mut self, line: Line, spent: SpentBits) {
         self.line = line;
         self.spent = spent;
-        self.line.next_number = self.line.next_number.max(self.line.reserved_until);
+        if self.line.next_number < self.line.reserved_until {
+            self.line.doubtful = (self.line.next_number, self.line.reserved_until);
+            self.line.next_number = self.line.reserved_until;
+        }
         let uncalled = self.line.serving_number.next().0..self.line.next_number.0;
-        let waiting = uncalled.filter(|&number| !self.spent.contains(TicketNumber(number))).count();
+        let waiting = uncalled.filter(|&number| self.counts(TicketNumber(number))).count();
         self.waiting = u64::try_from(waiting).unwrap_or(u64::MAX);
     }
 
@@ -98,15 +104,18 @@ impl Lane {
         }
     }
 
-    /// Calls up to `count` live numbers and returns how many were called.
-    pub(super) fn call(&mut self, count: u32, at: RoomTime, now: Timestamp, turn_grace: Duration) -> u32 {
+    /// Calls up to `count` live numbers. Doubtful ones next in line are called with them: they cost nothing, and
+    /// whoever owns one has waited for it.
+    pub(super) fn call(&mut self, count: u32, at: RoomTime, now: Timestamp, turn_grace: Duration) {
         let mut called = 0_u32;
         let mut last = self.line.serving_number;
-        while called < count && last.next() < self.line.next_number {
-            last = last.next();
-            if !self.spent.contains(last) {
-                called = called.saturating_add(1);
+        while last.next() < self.line.next_number {
+            let counts = self.counts(last.next());
+            if counts && called >= count {
+                break;
             }
+            last = last.next();
+            called = called.saturating_add(u32::from(counts));
         }
         if last > self.line.serving_number {
             self.line.serving_number = last;
@@ -114,7 +123,12 @@ impl Lane {
             self.waiting = self.waiting.saturating_sub(u64::from(called));
             self.line.cohorts.push(at, last, called, turn_grace);
         }
-        called
+    }
+
+    /// Whether somebody is known to hold this number.
+    fn counts(&self, number: TicketNumber) -> bool {
+        let (from, until) = self.line.doubtful;
+        !self.spent.contains(number) && !(from..until).contains(&number)
     }
 
     pub(super) fn standing(&self, number: TicketNumber) -> Standing {
@@ -129,7 +143,8 @@ impl Lane {
 
     /// Sets the bit of `number`; a waiting number leaves the line with it.
     pub(super) fn spend(&mut self, number: TicketNumber) {
-        if self.spent.insert(number) && number > self.line.serving_number {
+        let waited = self.counts(number) && number > self.line.serving_number;
+        if self.spent.insert(number) && waited {
             self.waiting = self.waiting.saturating_sub(1);
         }
     }

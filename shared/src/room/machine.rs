@@ -39,6 +39,7 @@ pub struct Room {
     pub(super) changes: ChangeLog,
     pub(super) planted: Planted,
     door: Door,
+    last_tick: Option<Timestamp>,
     /// Called buyers who are still expected at the door, as the law saw it at the last tick.
     expected: u32,
     standstill: Option<Standstill>,
@@ -46,12 +47,10 @@ pub struct Room {
 
 /// The room's own time, driven by its ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct RoomClock {
+pub(super) struct RoomClock {
     pub(super) latest: Timestamp,
     pub(super) tick: u64,
     pub(super) at: RoomTime,
-    #[serde(skip)]
-    last_tick: Option<Timestamp>,
 }
 
 /// Between two ticks room time advances by at most this: a take-over or a stopped process runs it late, never early.
@@ -169,6 +168,7 @@ impl Room {
             changes: ChangeLog::default(),
             planted: Planted::default(),
             door: Door::default(),
+            last_tick: None,
             expected: 0,
             standstill: None,
         }
@@ -352,8 +352,12 @@ impl Room {
         let now = self.observe(now);
         self.expected = order.expected;
         self.standstill = order.standstill;
-        for &(lane, count) in &order.calls {
-            self.call_lane(lane, count, now);
+        for index in 0..self.lanes.len() {
+            let lane = lane_id(index);
+            let count = order.calls.iter().find(|(called, _)| *called == lane).map_or(0, |(_, count)| *count);
+            if order.standstill.is_none() || count > 0 {
+                self.call_lane(lane, count, now);
+            }
         }
         self.facts(now)
     }
@@ -395,13 +399,16 @@ impl Room {
     }
 
     pub(super) fn observe(&mut self, now: Timestamp) -> Timestamp {
-        self.clock.latest = self.clock.latest.max(now);
+        if now > self.clock.latest {
+            self.clock.latest = now;
+            self.changes.lazily(RecordKey::Room);
+        }
         self.clock.latest
     }
 
     fn advance_clock(&mut self, now: Timestamp) {
-        let passed = self.clock.last_tick.map_or(Duration::ZERO, |last| now.since(last).min(TICK_MAX));
-        self.clock.last_tick = Some(now);
+        let passed = self.last_tick.map_or(Duration::ZERO, |last| now.since(last).min(TICK_MAX));
+        self.last_tick = Some(now);
         self.clock.tick = self.clock.tick.saturating_add(1);
         self.clock.at.up = self.clock.at.up.saturating_add(passed);
         let lets_in = matches!(self.settings.phase, Phase::Open | Phase::Passthrough);

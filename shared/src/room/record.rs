@@ -202,8 +202,7 @@ impl Room {
         for (index, lane) in self.lanes.iter().enumerate() {
             let id = lane_id(index);
             keys.insert(RecordKey::Lane(id));
-            let last = SpentBits::chunk_of(lane.line.next_number);
-            keys.extend((0..=last).map(|chunk| RecordKey::Spent(id, chunk)));
+            keys.extend(lane.spent.chunks().map(|chunk| RecordKey::Spent(id, chunk)));
         }
         keys.extend(self.sessions.places().map(RecordKey::Session));
         keys.extend(self.devices.keys().copied().map(RecordKey::Device));

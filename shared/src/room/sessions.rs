@@ -22,24 +22,24 @@ pub struct Session {
 
 /// The live sessions of a room, found by place and by the moment they end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sessions {
+pub(super) struct Sessions {
     by_place: BTreeMap<Place, Session>,
     by_expiry: BTreeSet<(Timestamp, Place)>,
 }
 
 impl Sessions {
     /// How many sessions count against capacity.
-    pub fn count(&self) -> u32 {
+    pub(super) fn count(&self) -> u32 {
         u32::try_from(self.by_place.len()).unwrap_or(u32::MAX)
     }
 
     /// The live session of `place`.
-    pub fn get(&self, place: Place) -> Option<Session> {
+    pub(super) fn get(&self, place: Place) -> Option<Session> {
         self.by_place.get(&place).copied()
     }
 
     /// Begins or changes the session of `place`.
-    pub fn put(&mut self, place: Place, session: Session) {
+    pub(super) fn put(&mut self, place: Place, session: Session) {
         if let Some(old) = self.by_place.insert(place, session) {
             self.by_expiry.remove(&(old.expires_at, place));
         }
@@ -47,19 +47,19 @@ impl Sessions {
     }
 
     /// Ends the session of `place`.
-    pub fn remove(&mut self, place: Place) -> Option<Session> {
+    pub(super) fn remove(&mut self, place: Place) -> Option<Session> {
         let session = self.by_place.remove(&place)?;
         self.by_expiry.remove(&(session.expires_at, place));
         Some(session)
     }
 
     /// The places of all live sessions.
-    pub fn places(&self) -> impl Iterator<Item = Place> {
+    pub(super) fn places(&self) -> impl Iterator<Item = Place> {
         self.by_place.keys().copied()
     }
 
     /// Ends and names one session whose life is over at `now`.
-    pub fn pop_expired(&mut self, now: Timestamp) -> Option<Place> {
+    pub(super) fn pop_expired(&mut self, now: Timestamp) -> Option<Place> {
         let (expires_at, place) = self.by_expiry.first().copied()?;
         if expires_at > now {
             return None;

@@ -4,17 +4,17 @@ use crate::ids::TicketNumber;
 
 /// Numbers whose bit is set can never be redeemed again. 1.25 MB for ten million numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SpentBits {
+pub(super) struct SpentBits {
     words: Vec<u64>,
 }
 
 /// Numbers in one durable chunk.
-pub const CHUNK_NUMBERS: u64 = 512;
+pub(super) const CHUNK_NUMBERS: u64 = 512;
 const CHUNK_WORDS: usize = 8;
 
 impl SpentBits {
     /// Whether `number` is spent.
-    pub fn contains(&self, number: TicketNumber) -> bool {
+    pub(super) fn contains(&self, number: TicketNumber) -> bool {
         let (word, mask) = locate(number);
         self.words.get(word).is_some_and(|bits| bits & mask != 0)
     }
@@ -22,7 +22,7 @@ impl SpentBits {
     /// Marks `number`; false where it was marked already.
     ///
     /// Memory grows to the highest number marked, so callers mark only numbers that the lane has given out.
-    pub fn insert(&mut self, number: TicketNumber) -> bool {
+    pub(super) fn insert(&mut self, number: TicketNumber) -> bool {
         let (word, mask) = locate(number);
         if self.words.len() <= word {
             self.words.resize(word.saturating_add(1), 0);
@@ -34,18 +34,24 @@ impl SpentBits {
     }
 
     /// The durable chunk that holds `number`.
-    pub fn chunk_of(number: TicketNumber) -> u64 {
+    pub(super) fn chunk_of(number: TicketNumber) -> u64 {
         number.0.checked_div(CHUNK_NUMBERS).unwrap_or(0)
     }
 
+    /// The chunks in which a bit is set.
+    pub(super) fn chunks(&self) -> impl Iterator<Item = u64> {
+        let set = |words: &[u64]| words.iter().any(|&word| word != 0);
+        (0..).zip(self.words.chunks(CHUNK_WORDS)).filter(move |(_, words)| set(words)).map(|(chunk, _)| chunk)
+    }
+
     /// The words of one chunk, missing ones as 0.
-    pub fn chunk(&self, chunk: u64) -> [u64; CHUNK_WORDS] {
+    pub(super) fn chunk(&self, chunk: u64) -> [u64; CHUNK_WORDS] {
         let start = usize::try_from(chunk).unwrap_or(usize::MAX).saturating_mul(CHUNK_WORDS);
         core::array::from_fn(|offset| self.words.get(start.saturating_add(offset)).copied().unwrap_or(0))
     }
 
     /// Puts back a chunk that was read from a store.
-    pub fn restore_chunk(&mut self, chunk: u64, words: [u64; CHUNK_WORDS]) {
+    pub(super) fn restore_chunk(&mut self, chunk: u64, words: [u64; CHUNK_WORDS]) {
         let Ok(chunk) = usize::try_from(chunk) else { return };
         let end = chunk.saturating_add(1).saturating_mul(CHUNK_WORDS);
         if self.words.len() < end {

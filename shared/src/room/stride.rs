@@ -26,7 +26,6 @@ impl Strides {
     /// Shares `budget_ppm` expected redemptions (in millionths) among the lanes, at most `most` calls.
     pub(super) fn share(&mut self, lanes: &[Contender], budget_ppm: u64, most: u64) -> Vec<(LaneId, u32)> {
         self.passed.resize(lanes.len(), 0);
-        self.wake(lanes);
         let mut calls = vec![0_u32; lanes.len()];
         let mut left_ppm = budget_ppm;
         for _ in 0..most {
@@ -42,12 +41,13 @@ impl Strides {
                 *passed = passed.saturating_add(step.unwrap_or(0));
             }
         }
+        self.carry_sleepers(lanes);
         let ids = (0..lanes.len()).map(super::machine::lane_id);
         ids.zip(calls).filter(|&(_, count)| count > 0).collect()
     }
 
-    /// A lane without waiters earns nothing: it goes on from where the busy ones are.
-    fn wake(&mut self, lanes: &[Contender]) {
+    /// A lane without waiters earns nothing: when it wakes it goes on from where the busy ones are.
+    fn carry_sleepers(&mut self, lanes: &[Contender]) {
         let busy = |(_, lane): &(&u64, &Contender)| lane.callable > 0;
         let Some(floor) = self.passed.iter().zip(lanes).filter(busy).map(|(passed, _)| *passed).min() else {
             return;
