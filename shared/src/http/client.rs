@@ -115,3 +115,91 @@ fn wrapped_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
         _ => address.to_ipv4_mapped(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRUSTED: [&str; 3] = ["10.0.0.0/8", "192.0.2.7/32", "2001:db8:ffff::/48"];
+
+    fn check(peer: &str, forwarded_for: &[&str], client: &str) {
+        let trusted = TRUSTED.map(|network| network.parse().unwrap());
+        let walked =
+            ClientAddress::from_forwarded(peer.parse().unwrap(), forwarded_for.iter().copied(), &trusted);
+        assert_eq!(walked.ip().to_string(), client, "{peer} after {forwarded_for:?}");
+    }
+
+    #[test]
+    fn what_a_client_writes_itself_counts_for_nothing() {
+        check("10.0.0.1", &["203.0.113.66, 198.51.100.5"], "198.51.100.5");
+        check("10.0.0.1", &["10.9.9.9, 198.51.100.5, 10.0.0.2"], "198.51.100.5");
+        // Several lines are one list, in their order.
+        check("10.0.0.1", &["203.0.113.66", "198.51.100.5, 192.0.2.7"], "198.51.100.5");
+    }
+
+    #[test]
+    fn a_peer_that_is_no_proxy_of_ours_speaks_for_itself_only() {
+        check("198.51.100.5", &["203.0.113.66"], "198.51.100.5");
+        check("192.0.2.8", &["10.0.0.1"], "192.0.2.8");
+    }
+
+    #[test]
+    fn the_list_may_end_among_our_own() {
+        check("10.0.0.1", &[], "10.0.0.1");
+        check("10.0.0.1", &["10.0.0.3, 10.0.0.2"], "10.0.0.3");
+    }
+
+    #[test]
+    fn a_malformed_entry_ends_the_walk_at_the_hop_that_sent_it() {
+        for malformed in
+            ["", "unknown", "_hidden", "198.51.100", "198.51.100.5:x", "[2001:db8::1", "fe80::1%eth0"]
+        {
+            check("10.0.0.1", &[&format!("203.0.113.66, {malformed}, 10.0.0.2")], "10.0.0.2");
+        }
+    }
+
+    #[test]
+    fn an_entry_may_carry_a_port_or_brackets() {
+        for entry in
+            ["198.51.100.5:4711", "::ffff:198.51.100.5", "[::ffff:198.51.100.5]", "[64:ff9b::c633:6405]:80"]
+        {
+            check("10.0.0.1", &[entry], "198.51.100.5");
+        }
+        check("10.0.0.1", &["[2001:db8::1]:443"], "2001:db8::1");
+    }
+
+    #[test]
+    fn a_wrapped_peer_is_the_ipv4_peer() {
+        check("::ffff:10.0.0.1", &["198.51.100.5"], "198.51.100.5");
+        check("2001:db8:ffff::9", &["2001:db8::5"], "2001:db8::5");
+        check("::ffff:192.0.2.9", &[], "192.0.2.9");
+        check("64:ff9b::192.0.2.9", &[], "192.0.2.9");
+        check("64:ff9b:1::192.0.2.9", &[], "64:ff9b:1::c000:209");
+    }
+
+    #[test]
+    fn the_walk_ends_after_its_most_hops() {
+        let chain = |hops: usize| format!("198.51.100.5{}", ", 10.0.0.2".repeat(hops));
+        check("10.0.0.1", &[&chain(HOPS_MAX - 1)], "198.51.100.5");
+        check("10.0.0.1", &[&chain(HOPS_MAX)], "10.0.0.2");
+    }
+
+    #[test]
+    fn a_client_is_an_ipv4_address_or_an_ipv6_prefix() {
+        let same = |a: &str, b: &str, prefix| {
+            let [a, b] = [a, b].map(|text| ClientAddress::from_peer(text.parse().unwrap()).identity(prefix));
+            a == b
+        };
+        assert!(same("2001:db8:1:2::1", "2001:db8:1:2:a:b:c:d", Ipv6Prefix::Bits64));
+        assert!(!same("2001:db8:1:2::1", "2001:db8:1:3::1", Ipv6Prefix::Bits64));
+        assert!(same("2001:db8:1:2::1", "2001:db8:1:3::1", Ipv6Prefix::Bits56));
+        assert!(!same("2001:db8:1:2::1", "2001:db8:1:102::1", Ipv6Prefix::Bits56));
+        assert!(same("2001:db8:1:2::1", "2001:db8:1:ff02::1", Ipv6Prefix::Bits48));
+        assert!(!same("2001:db8:1:2::1", "2001:db8:2:2::1", Ipv6Prefix::Bits48));
+        assert!(!same("::ffff:192.0.2.1", "::ffff:192.0.2.9", Ipv6Prefix::Bits48));
+        assert!(same("::ffff:192.0.2.1", "192.0.2.1", Ipv6Prefix::Bits64));
+        assert!(!same("::c000:201:0:0:0:0", "192.0.2.1", Ipv6Prefix::Bits64));
+        let home = ClientAddress::from_peer("2001:db8:1:2::1".parse().unwrap());
+        assert_eq!(home.identity(Ipv6Prefix::default()), [6, 0x20, 1, 0xd, 0xb8, 0, 1, 0, 2]);
+    }
+}
