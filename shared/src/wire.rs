@@ -78,7 +78,7 @@ pub struct LaneSnapshot {
     pub speed_error_pct: u32,
     /// When `serving_number` last rose, ms since 1970.
     pub moved_at_ms: u64,
-    /// Numbers up to this one are past their turn_grace.
+    /// Numbers up to this one are past their `turn_grace`.
     pub turn_end_number: TicketNumber,
 }
 
@@ -120,7 +120,7 @@ pub enum TicketState {
     Waiting,
     /// Its turn has come: redeem now.
     Called,
-    /// Called, but past its turn_grace: it may still enter where there is room.
+    /// Called, but past its `turn_grace`: it may still enter where there is room.
     Late,
 }
 

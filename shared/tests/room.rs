@@ -1,5 +1,7 @@
 //! What a room does, case by case; `room_promises.rs` holds what it does in any history.
 
+#![expect(clippy::expect_used, reason = "a step that fails fails the test")]
+
 mod driven;
 
 use driven::{Driven, device, settings};
@@ -92,7 +94,8 @@ fn the_admission_rate_holds_with_a_burst_of_one_second() {
     let mut driven = Driven::new(RoomSettings { admission_rate_per_s: 5, ..settings(100) });
     let places: Vec<Place> = (0..20).map(|id| driven.join(id)).collect();
     driven.room.call(driven.now, &call(20));
-    let enter = |driven: &mut Driven| places.iter().filter(|&&place| driven.redeem(place) == Ok(true)).count();
+    let enter =
+        |driven: &mut Driven| places.iter().filter(|&&place| driven.redeem(place) == Ok(true)).count();
     assert_eq!(enter(&mut driven), 5);
     driven.now = driven.now.saturating_add(Duration::from_millis(199));
     assert_eq!(enter(&mut driven), 0);

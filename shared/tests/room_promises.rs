@@ -1,5 +1,7 @@
 //! The promises of a room on generated histories, over crashes and clocks that step back.
 
+#![expect(clippy::expect_used, reason = "a step that fails fails the test")]
+
 #[expect(dead_code, reason = "the case tests use the rest")]
 mod driven;
 

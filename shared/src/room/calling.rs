@@ -61,17 +61,17 @@ pub struct Pace {
     pub error_pct: u32,
 }
 
-/// What the past says about one lane.
+/// What the past says about one lane: a share in ppm, and people in millionths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Forecast {
-    /// Share of called buyers who come, in ppm.
+    /// Share of called buyers who come.
     show_up_ppm: u64,
-    /// Called buyers still expected, in millionths of a person.
-    pending_ppm: u64,
-    /// Called numbers that may still come, in millionths.
-    open_ppm: u64,
-    /// Arrivals expected within the coming second, in millionths.
-    next_second_ppm: u64,
+    /// Called buyers still expected.
+    pending_micro: u64,
+    /// Called numbers that may still come, whether or not they are expected to.
+    open_micro: u64,
+    /// Arrivals expected within the coming second.
+    next_second_micro: u64,
 }
 
 /// Weight of the assumption that everybody comes, the side that calls too few rather than too many.
@@ -81,7 +81,7 @@ const MEMORY_PER_MILLE: u64 = 995;
 const SHOW_UP_MIN_PPM: u64 = 100_000;
 const WATCHED_TICKS: usize = 15;
 /// Below this many expected arrivals in the watched time, silence says nothing.
-const WATCHED_MIN_PPM: u64 = 10_000_000;
+const WATCHED_MIN_MICRO: u64 = 10_000_000;
 /// While calling is stopped, one probe in this many ticks finds out whether buyers can come again.
 const PROBE_EVERY: u64 = 5;
 const PACE_WINDOW: Duration = Duration::from_secs(60);
@@ -93,7 +93,7 @@ impl Law {
     /// Decides the calls of one tick from the facts after [`Room::expire`](super::Room::expire).
     pub fn decide(&mut self, settings: &RoomSettings, facts: &Facts) -> CallOrder {
         let forecasts: Vec<Forecast> = facts.lanes.iter().map(|lane| self.forecast(facts, lane)).collect();
-        let pending_ppm = forecasts.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.pending_ppm));
+        let pending_micro = forecasts.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.pending_micro));
         self.watch(facts, &forecasts);
         self.note_paces(facts);
         let calls_now = matches!(settings.phase, Phase::Open | Phase::Passthrough);
@@ -102,8 +102,10 @@ impl Law {
             _ if self.stopped && calls_now => Some(Standstill::RedemptionsStopped),
             _ => None,
         };
-        let (budget_ppm, most) = match standstill {
-            None if calls_now => (free_ppm(settings, facts, pending_ppm), u64::from(settings.admission_rate_per_s)),
+        let (budget_micro, most) = match standstill {
+            None if calls_now => {
+                (free_micro(settings, facts, pending_micro), u64::from(settings.admission_rate_per_s))
+            }
             Some(Standstill::RedemptionsStopped) if facts.tick.is_multiple_of(PROBE_EVERY) => (PPM, 1),
             _ => (0, 0),
         };
@@ -118,12 +120,12 @@ impl Law {
                 weight: lane_settings.weight,
             })
             .collect();
-        let calls = self.strides.share(&contenders, budget_ppm, most);
-        let called_ppm = calls.iter().fold(0_u64, |sum, &(lane, count)| {
+        let calls = self.strides.share(&contenders, budget_micro, most);
+        let called_micro = calls.iter().fold(0_u64, |sum, &(lane, count)| {
             let show_up = contenders.get(usize::from(lane.0)).map_or(PPM, |lane| lane.show_up_ppm);
             sum.saturating_add(show_up.saturating_mul(u64::from(count)))
         });
-        let expected = pending_ppm.saturating_add(called_ppm).div_ceil(PPM);
+        let expected = pending_micro.saturating_add(called_micro).div_ceil(PPM);
         CallOrder { calls, expected: u32::try_from(expected).unwrap_or(u32::MAX), standstill }
     }
 
@@ -148,7 +150,8 @@ impl Law {
 
     fn forecast(&self, facts: &Facts, lane: &LaneFacts) -> Forecast {
         let shares = lane.delays.shares_ppm();
-        let share_at = |age_s: u64| shares.get(usize::try_from(age_s).unwrap_or(usize::MAX)).copied().unwrap_or(PPM);
+        let share_at =
+            |age_s: u64| shares.get(usize::try_from(age_s).unwrap_or(usize::MAX)).copied().unwrap_or(PPM);
         let (mut came, mut should_have_come) = (PRIOR.saturating_mul(PPM), PRIOR.saturating_mul(PPM));
         let mut ahead: Vec<(u64, u64, u64)> = Vec::with_capacity(lane.cohorts.len());
         for cohort in &lane.cohorts {
@@ -174,13 +177,13 @@ impl Law {
                 sum.saturating_add(called.saturating_mul(part(seen, soon)))
             })
         };
-        let open_ppm = sum(|seen, _| PPM.saturating_sub(seen));
-        let next_ppm = sum(|seen, soon| soon.saturating_sub(seen));
+        let open_micro = sum(|seen, _| PPM.saturating_sub(seen));
+        let next_micro = sum(|seen, soon| soon.saturating_sub(seen));
         Forecast {
             show_up_ppm,
-            pending_ppm: share(show_up_ppm, open_ppm),
-            open_ppm,
-            next_second_ppm: share(show_up_ppm, next_ppm),
+            pending_micro: share(show_up_ppm, open_micro),
+            open_micro,
+            next_second_micro: share(show_up_ppm, next_micro),
         }
     }
 
@@ -189,7 +192,7 @@ impl Law {
         let come_total = facts.lanes.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.come_total));
         let came = come_total.saturating_sub(self.come_before.unwrap_or(come_total));
         self.come_before = Some(come_total);
-        let expected = forecasts.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.next_second_ppm));
+        let expected = forecasts.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.next_second_micro));
         if let Some((_, newest)) = self.recent.back_mut() {
             *newest = came;
         }
@@ -199,15 +202,16 @@ impl Law {
         }
         // The newest entry is what the coming second should bring: it is judged a tick later.
         let judged = self.recent.len().saturating_sub(1);
-        let (expected, came) = self.recent.iter().take(judged).fold((0_u64, 0_u64), |(expected, came), next| {
-            (expected.saturating_add(next.0), came.saturating_add(next.1))
-        });
+        let (expected, came) =
+            self.recent.iter().take(judged).fold((0_u64, 0_u64), |(expected, came), next| {
+                (expected.saturating_add(next.0), came.saturating_add(next.1))
+            });
         let silent = came.saturating_mul(PPM).saturating_mul(10) < expected;
         if self.stopped {
             self.unlearnt_until = facts.at.up;
             self.stopped = came == 0;
         } else {
-            self.stopped = judged >= WATCHED_TICKS && expected >= WATCHED_MIN_PPM && silent;
+            self.stopped = judged >= WATCHED_TICKS && expected >= WATCHED_MIN_MICRO && silent;
         }
     }
 
@@ -228,23 +232,23 @@ impl Law {
 }
 
 /// Sessions that neither a buyer inside nor one on the way will take, in millionths.
-fn free_ppm(settings: &RoomSettings, facts: &Facts, pending_ppm: u64) -> u64 {
+fn free_micro(settings: &RoomSettings, facts: &Facts, pending_micro: u64) -> u64 {
     let taken = u64::from(facts.sessions).saturating_add(u64::from(facts.at_door));
-    u64::from(settings.capacity).saturating_sub(taken).saturating_mul(PPM).saturating_sub(pending_ppm)
+    u64::from(settings.capacity).saturating_sub(taken).saturating_mul(PPM).saturating_sub(pending_micro)
 }
 
 /// At most `2·C / show-up` numbers that may still come are called at once.
 ///
 /// "May still come" weighs a number by the delays that were seen: counting every unexpired number instead would let the
-/// no-shows of one turn_grace stop the line wherever sessions are much shorter than turn_grace.
+/// no-shows of one `turn_grace` stop the line wherever sessions are much shorter than `turn_grace`.
 fn callable(settings: &RoomSettings, lane: &LaneFacts, forecast: &Forecast) -> u64 {
-    let most_ppm = u64::from(settings.capacity)
+    let most_micro = u64::from(settings.capacity)
         .saturating_mul(2)
         .saturating_mul(PPM)
         .saturating_mul(PPM)
         .checked_div(forecast.show_up_ppm)
         .unwrap_or(0);
-    let open = most_ppm.saturating_sub(forecast.open_ppm).checked_div(PPM).unwrap_or(0);
+    let open = most_micro.saturating_sub(forecast.open_micro).checked_div(PPM).unwrap_or(0);
     lane.waiting.min(open)
 }
 
@@ -256,7 +260,6 @@ fn share(share_ppm: u64, value: u64) -> u64 {
 }
 
 fn memory_ppm(age_s: u64) -> u64 {
-    (0..age_s.min(3_600)).fold(PPM, |weight, _| {
-        weight.saturating_mul(MEMORY_PER_MILLE).checked_div(1_000).unwrap_or(0)
-    })
+    (0..age_s.min(3_600))
+        .fold(PPM, |weight, _| weight.saturating_mul(MEMORY_PER_MILLE).checked_div(1_000).unwrap_or(0))
 }

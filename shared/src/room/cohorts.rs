@@ -27,7 +27,7 @@ pub struct Cohort {
     pub come: u32,
 }
 
-/// The called numbers of one lane, oldest first: at most [`FINE_COHORTS`] within turn_grace and [`LATE_COHORTS`] after it.
+/// The called numbers of one lane, oldest first: at most [`FINE_COHORTS`] within `turn_grace` and [`LATE_COHORTS`] after it.
 ///
 /// Ages are counted in the room's redeemable time, so nothing ages while no redemption could succeed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,21 +38,21 @@ pub(super) struct Cohorts {
     expired: TicketNumber,
 }
 
-/// Cohorts kept inside turn_grace: each spans turn_grace / 300.
+/// Cohorts kept inside `turn_grace`: each spans `turn_grace` / 300.
 pub(super) const FINE_COHORTS: u32 = 300;
-/// Cohorts kept between once and [`EXPIRY_FACTOR`] times turn_grace.
+/// Cohorts kept between once and [`EXPIRY_FACTOR`] times `turn_grace`.
 pub(super) const LATE_COHORTS: usize = 12;
-/// After this many times turn_grace a called ticket is void.
+/// After this many times `turn_grace` a called ticket is void.
 pub(super) const EXPIRY_FACTOR: u32 = 10;
 
 /// How far the turn of a called number has run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TurnAge {
-    /// Inside turn_grace: full right.
+    /// Inside `turn_grace`: full right.
     InTime,
-    /// Past turn_grace.
+    /// Past `turn_grace`.
     Late,
-    /// Past ten times turn_grace.
+    /// Past ten times `turn_grace`.
     Expired,
 }
 
@@ -74,7 +74,9 @@ impl Cohorts {
     /// Moves numbers whose turn has run out at `redeemable`.
     pub(super) fn age(&mut self, redeemable: Duration, turn_grace: Duration) {
         while let Some(oldest) = self.fine.front().copied() {
-            if redeemable.saturating_sub(oldest.called_at.redeemable) <= turn_grace && self.fine.len() <= FINE_LIMIT {
+            if redeemable.saturating_sub(oldest.called_at.redeemable) <= turn_grace
+                && self.fine.len() <= FINE_LIMIT
+            {
                 break;
             }
             self.fine.pop_front();
@@ -83,7 +85,9 @@ impl Cohorts {
         }
         let expiry = turn_grace.saturating_mul(EXPIRY_FACTOR);
         while let Some(oldest) = self.late.front().copied() {
-            if redeemable.saturating_sub(oldest.called_at.redeemable) <= expiry && self.late.len() <= LATE_COHORTS {
+            if redeemable.saturating_sub(oldest.called_at.redeemable) <= expiry
+                && self.late.len() <= LATE_COHORTS
+            {
                 break;
             }
             self.late.pop_front();
@@ -93,7 +97,9 @@ impl Cohorts {
 
     fn push_late(&mut self, cohort: Cohort, turn_grace: Duration) {
         match self.late.back_mut() {
-            Some(newest) if cohort.called_at.redeemable < slot_end(newest.called_at.redeemable, turn_grace) => {
+            Some(newest)
+                if cohort.called_at.redeemable < slot_end(newest.called_at.redeemable, turn_grace) =>
+            {
                 newest.called_at = cohort.called_at;
                 newest.last = cohort.last;
                 newest.called = newest.called.saturating_add(cohort.called);
@@ -124,12 +130,12 @@ impl Cohorts {
         }
     }
 
-    /// Numbers up to this one are past their turn_grace.
+    /// Numbers up to this one are past their `turn_grace`.
     pub(super) fn turn_end_number(&self) -> TicketNumber {
         self.turn_end
     }
 
-    /// The cohorts inside turn_grace, oldest first.
+    /// The cohorts inside `turn_grace`, oldest first.
     pub(super) fn in_time(&self) -> impl Iterator<Item = &Cohort> {
         self.fine.iter()
     }
@@ -158,7 +164,7 @@ mod tests {
     fn cohorts(seconds: std::ops::Range<u64>) -> Cohorts {
         let mut cohorts = Cohorts::default();
         for second in seconds {
-            let last = TicketNumber((second + 1) * 10);
+            let last = TicketNumber(second.saturating_add(1).saturating_mul(10));
             cohorts.push(at(second), last, 10, GRACE);
         }
         cohorts
@@ -196,7 +202,8 @@ mod tests {
             cohorts.push(at(second), TicketNumber(second + 1), 1, GRACE);
             let youngest_expired_call = second.checked_sub(3_000);
             for called_second in [0, 100, 299, 300, 301, 1_000] {
-                if youngest_expired_call.is_none_or(|limit| called_second >= limit) && called_second <= second {
+                if youngest_expired_call.is_none_or(|limit| called_second >= limit) && called_second <= second
+                {
                     assert_ne!(cohorts.turn_age(TicketNumber(called_second + 1)), TurnAge::Expired);
                 }
             }

@@ -105,7 +105,16 @@ impl Door {
 }
 
 /// The session that begins at `now`.
-pub(super) fn session_at(now: Timestamp, settings: &super::RoomSettings, device: crate::ids::DeviceHash) -> Session {
+pub(super) fn session_at(
+    now: Timestamp,
+    settings: &super::RoomSettings,
+    device: crate::ids::DeviceHash,
+) -> Session {
     let ends_at = now.saturating_add(settings.session_max);
-    Session { started_at: now, expires_at: now.saturating_add(settings.pass_life).min(ends_at), ends_at, device }
+    Session {
+        started_at: now,
+        expires_at: now.saturating_add(settings.pass_life).min(ends_at),
+        ends_at,
+        device,
+    }
 }

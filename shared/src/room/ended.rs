@@ -98,12 +98,13 @@ mod tests {
     #[test]
     fn a_reader_gets_each_entry_once_page_by_page() {
         let mut feed = EndedFeed::default();
-        let total = PAGE_ENTRIES as u64 + 1;
+        let page = u64::try_from(PAGE_ENTRIES).unwrap();
+        let total = page + 1;
         for number in 1..=total {
             feed.push(entry(number));
         }
         let first = feed.page(0);
-        assert_eq!((first.ended.len(), first.seq), (PAGE_ENTRIES, PAGE_ENTRIES as u64));
+        assert_eq!((first.ended.len(), first.seq), (PAGE_ENTRIES, page));
         let second = feed.page(first.seq);
         assert_eq!((second.ended.len(), second.seq, second.reset), (1, total, false));
         assert_eq!(feed.page(second.seq).ended.len(), 0);

@@ -144,7 +144,7 @@ pub struct LaneFacts {
     pub turn_end_number: TicketNumber,
     /// Live numbers not called yet.
     pub waiting: u64,
-    /// Called numbers inside turn_grace, oldest first.
+    /// Called numbers inside `turn_grace`, oldest first.
     pub cohorts: Vec<Cohort>,
     /// How long called buyers take to come.
     pub delays: Delays,
@@ -234,7 +234,12 @@ impl Room {
     ///
     /// # Errors
     /// [`EnterRefusal`], in the order of its checks: a live session answers first, capacity last.
-    pub fn redeem(&mut self, now: Timestamp, place: Place, device: DeviceHash) -> Result<Session, EnterRefusal> {
+    pub fn redeem(
+        &mut self,
+        now: Timestamp,
+        place: Place,
+        device: DeviceHash,
+    ) -> Result<Session, EnterRefusal> {
         let now = self.observe(now);
         self.expire_sessions(now);
         if let Some(session) = self.sessions.get(place) {
@@ -369,7 +374,8 @@ impl Room {
 
     /// Whether an arrival may enter at once: nobody waits, and a session is free that nobody called is expected to take.
     pub fn session_free(&self, now: Timestamp) -> bool {
-        let taken = self.sessions.count().saturating_add(self.expected).saturating_add(self.door.waiting_count(now));
+        let taken =
+            self.sessions.count().saturating_add(self.expected).saturating_add(self.door.waiting_count(now));
         matches!(self.settings.phase, Phase::Open | Phase::Passthrough)
             && self.lanes.iter().all(|lane| lane.waiting() == 0)
             && taken < self.capacity()
@@ -433,10 +439,11 @@ impl Room {
 
     /// The live place of the presented ticket, else of the device.
     fn live_place(&mut self, request: JoinRequest) -> Option<Joined> {
-        let of_device = self
-            .devices
-            .get(&request.device)
-            .map(|&(lane, number)| Place { epoch: self.epoch, lane, number });
+        let of_device = self.devices.get(&request.device).map(|&(lane, number)| Place {
+            epoch: self.epoch,
+            lane,
+            number,
+        });
         for place in [request.presented, of_device].into_iter().flatten() {
             if self.note_seen(place).is_err() {
                 continue;

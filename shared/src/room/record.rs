@@ -166,13 +166,15 @@ impl Room {
                     room.rate = record.rate;
                     room.ended.resume_after(record.ended_seq);
                 }
-                (RecordKey::Lane(lane), RecordValue::Lane(line)) => {
-                    lines.insert(lane, line);
+                (RecordKey::Lane(id), RecordValue::Lane(line)) => {
+                    lines.insert(id, line);
                 }
                 (RecordKey::Spent(lane, chunk), RecordValue::Spent(words)) => {
                     spent.entry(lane).or_default().restore_chunk(chunk, words);
                 }
-                (RecordKey::Session(place), RecordValue::Session(session)) => room.sessions.put(place, session),
+                (RecordKey::Session(place), RecordValue::Session(session)) => {
+                    room.sessions.put(place, session);
+                }
                 (RecordKey::Device(device), RecordValue::Device(lane, number)) => {
                     room.devices.insert(device, (lane, number));
                 }

@@ -56,7 +56,8 @@ fn state_of(lane: &LaneSnapshot, number: TicketNumber) -> TicketState {
 fn eta(lane: &LaneSnapshot, position: u64) -> EtaRange {
     let spread = u64::from(lane.speed_error_pct).saturating_add(100);
     let milli = position.saturating_add(1).saturating_mul(1_000);
-    let at_speed = |milli: u64, speed: u64| if speed == 0 { ETA_MAX_S } else { milli.div_ceil(speed).min(ETA_MAX_S) };
+    let at_speed =
+        |milli: u64, speed: u64| if speed == 0 { ETA_MAX_S } else { milli.div_ceil(speed).min(ETA_MAX_S) };
     let low_s = at_speed(milli.saturating_mul(100).div_ceil(spread), lane.speed_milli_per_s);
     let high_s = at_speed(milli.saturating_mul(spread).div_ceil(100), lane.speed_milli_per_s);
     EtaRange { low_s, high_s: high_s.saturating_add(POLL_SLACK_S) }
@@ -66,7 +67,12 @@ const ETA_MAX_S: u64 = 86_400;
 const POLL_SLACK_S: u64 = 7;
 
 /// `max(5 s, a tenth of the wait, waiting / budget)`, but never more than half of the shortest wait, nor 300 s; ± 20 %.
-fn next_poll_ms(snapshot: &Snapshot, lane: &LaneSnapshot, number: TicketNumber, eta: Option<EtaRange>) -> u64 {
+fn next_poll_ms(
+    snapshot: &Snapshot,
+    lane: &LaneSnapshot,
+    number: TicketNumber,
+    eta: Option<EtaRange>,
+) -> u64 {
     let Some(eta) = eta else { return POLL_MIN_MS };
     let waiting = lane.next_number.0.saturating_sub(lane.serving_number.0);
     let middle_s = eta.low_s.midpoint(eta.high_s);
@@ -84,4 +90,105 @@ fn spread(delta_ms: u64, seed: u64) -> u64 {
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     let per_mille = 800_u64.saturating_add((mixed >> 33).checked_rem(401).unwrap_or(0));
     delta_ms.saturating_mul(per_mille).checked_div(1_000).unwrap_or(delta_ms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        ids::{Epoch, EventId, LaneId},
+        wire::Phase,
+    };
+
+    const NOW: Timestamp = Timestamp::from_millis(1_764_480_000_000);
+
+    fn snapshot(serving: u64, speed_milli_per_s: u64, speed_error_pct: u32) -> Snapshot {
+        let lane = LaneSnapshot {
+            lane: LaneId(0),
+            name: "guest".to_owned(),
+            next_number: TicketNumber(10_001),
+            serving_number: TicketNumber(serving),
+            speed_milli_per_s,
+            speed_error_pct,
+            moved_at_ms: NOW.as_millis(),
+            turn_end_number: TicketNumber(serving.saturating_sub(100)),
+        };
+        Snapshot {
+            v: 1,
+            event: EventId::parse("drop").unwrap(),
+            epoch: Epoch(1),
+            tick: 7,
+            phase: Phase::Open,
+            server_time_ms: NOW.as_millis(),
+            redeemable_time_s: 0,
+            lanes: vec![lane],
+            session_free: false,
+            turn_grace_s: 300,
+            poll_budget_per_s: 1_000,
+            ended_seq: 0,
+            reason: None,
+            message: None,
+        }
+    }
+
+    fn told(snapshot: &Snapshot, number: u64) -> Status {
+        let place = Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(number) };
+        status(snapshot, place, NOW).unwrap()
+    }
+
+    #[test]
+    fn a_ticket_waits_then_is_called_then_late() {
+        let snapshot = snapshot(340, 33_200, 60);
+        for (number, state, position) in [
+            (10_000, TicketState::Waiting, Some(9_659)),
+            (341, TicketState::Waiting, Some(0)),
+            (340, TicketState::Called, None),
+            (241, TicketState::Called, None),
+            (240, TicketState::Late, None),
+        ] {
+            let status = told(&snapshot, number);
+            assert_eq!((status.state, status.position), (state, position), "number {number}");
+            assert_eq!(status.eta.is_some(), position.is_some());
+        }
+    }
+
+    #[test]
+    fn the_range_follows_the_pace_and_its_error() {
+        assert_eq!(told(&snapshot(0, 10_000, 0), 1_000).eta, Some(EtaRange { low_s: 100, high_s: 107 }));
+        assert_eq!(told(&snapshot(0, 10_000, 100), 1_000).eta, Some(EtaRange { low_s: 50, high_s: 207 }));
+        assert_eq!(told(&snapshot(0, 0, 60), 1).eta, Some(EtaRange { low_s: 86_400, high_s: 86_407 }));
+    }
+
+    #[test]
+    fn polls_keep_the_budget_and_the_near_ask_often() {
+        let within = |got: u64, want: u64| (want * 8 / 10..=want * 12 / 10).contains(&got);
+        let near = told(&snapshot(0, 10_000, 0), 100).next_poll_ms;
+        assert!(within(near, 5_000), "near the turn: {near}");
+        let far = told(&snapshot(0, 10_000, 0), 10_000).next_poll_ms;
+        assert!(within(far, 100_000), "a tenth of 1,000 s: {far}");
+        let crowded = Snapshot { poll_budget_per_s: 40, ..snapshot(0, 10_000, 0) };
+        let budget = told(&crowded, 10_000).next_poll_ms;
+        assert!(within(budget, 250_025), "10,001 people at 40 polls a second: {budget}");
+        let short = Snapshot { poll_budget_per_s: 1, ..snapshot(0, 10_000, 0) };
+        let capped = told(&short, 2_000).next_poll_ms;
+        assert!(within(capped, 100_000), "never beyond half of the shortest wait: {capped}");
+    }
+
+    #[test]
+    fn a_snapshot_is_stale_after_ten_seconds() {
+        let snapshot = snapshot(0, 10_000, 0);
+        let place = Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(5) };
+        let after = |span| status(&snapshot, place, NOW.saturating_add(span)).unwrap().stale;
+        assert!(!after(STALE_AFTER));
+        assert!(after(STALE_AFTER.saturating_add(Duration::from_millis(1))));
+    }
+
+    #[test]
+    fn a_ticket_of_another_epoch_or_lane_or_without_number_is_void() {
+        let snapshot = snapshot(0, 10_000, 0);
+        let place = Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(5) };
+        assert_eq!(status(&snapshot, Place { epoch: Epoch(2), ..place }, NOW), None);
+        assert_eq!(status(&snapshot, Place { lane: LaneId(1), ..place }, NOW), None);
+        assert_eq!(status(&snapshot, Place { number: TicketNumber(0), ..place }, NOW), None);
+    }
 }

@@ -23,18 +23,18 @@ pub(super) struct Contender {
 const SCALE: u64 = 1_000;
 
 impl Strides {
-    /// Shares `budget_ppm` expected redemptions (in millionths) among the lanes, at most `most` calls.
-    pub(super) fn share(&mut self, lanes: &[Contender], budget_ppm: u64, most: u64) -> Vec<(LaneId, u32)> {
+    /// Shares `budget_micro` expected redemptions (in millionths) among the lanes, at most `most` calls.
+    pub(super) fn share(&mut self, lanes: &[Contender], budget_micro: u64, most: u64) -> Vec<(LaneId, u32)> {
         self.passed.resize(lanes.len(), 0);
         let mut calls = vec![0_u32; lanes.len()];
-        let mut left_ppm = budget_ppm;
+        let mut left_micro = budget_micro;
         for _ in 0..most {
             let next = (0..lanes.len())
                 .filter(|&index| can_call(lanes, &calls, index))
                 .min_by_key(|&index| (self.passed.get(index).copied(), index));
             let Some((index, lane)) = next.and_then(|index| Some((index, lanes.get(index)?))) else { break };
-            let Some(rest) = left_ppm.checked_sub(lane.show_up_ppm) else { break };
-            left_ppm = rest;
+            let Some(rest) = left_micro.checked_sub(lane.show_up_ppm) else { break };
+            left_micro = rest;
             if let (Some(count), Some(passed)) = (calls.get_mut(index), self.passed.get_mut(index)) {
                 *count = count.saturating_add(1);
                 let step = lane.show_up_ppm.saturating_mul(SCALE).checked_div(u64::from(lane.weight.max(1)));
