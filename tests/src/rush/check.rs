@@ -52,7 +52,7 @@ mod tests {
     fn story(kind: BuyerKind, number: u64) -> Buyer {
         let holds = seen(0, Call::Join, Fact::Holds(place(number)));
         let entered = seen(number, Call::Redeem, Fact::Entered(place(number)));
-        Buyer { id: usize::try_from(number).unwrap(), kind, seen: vec![holds, entered] }
+        Buyer { id: u32::try_from(number).unwrap(), kind, seen: vec![holds, entered] }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// What one buyer will do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    pub id: usize,
+    pub id: u32,
     pub kind: BuyerKind,
     pub address: Ipv4Addr,
     pub arrives_after: Duration,
@@ -34,7 +34,7 @@ pub fn buyers(options: &Options) -> Vec<Plan> {
 
 /// Plans of all bots. Bots of one device share an id, because they hold one ticket.
 pub fn bots(options: &Options) -> Vec<Plan> {
-    let plan = |nth: usize| {
+    let plan = |nth: u32| {
         let device = nth / BOTS_PER_DEVICE;
         Plan {
             id: options.buyers + device,
@@ -49,13 +49,13 @@ pub fn bots(options: &Options) -> Vec<Plan> {
 }
 
 /// The `nth` address of the network `net.0.0.0/8`.
-fn address(net: u8, nth: usize) -> Ipv4Addr {
-    let [_, b, c, d] = u32::try_from(nth + 1).unwrap_or(u32::MAX).to_be_bytes();
+fn address(net: u8, nth: u32) -> Ipv4Addr {
+    let [_, b, c, d] = (nth + 1).to_be_bytes();
     Ipv4Addr::new(net, b, c, d)
 }
 
 /// Bots that copy one device's cookies.
-pub const BOTS_PER_DEVICE: usize = 10;
+pub const BOTS_PER_DEVICE: u32 = 10;
 const TRY_AGAIN_SHARE: f64 = 0.1;
 
 #[cfg(test)]

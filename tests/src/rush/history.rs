@@ -23,7 +23,7 @@ pub struct History {
 /// One buyer (one device, one address) and everything they were told.
 #[derive(Clone, Debug)]
 pub struct Buyer {
-    pub id: usize,
+    pub id: u32,
     pub kind: BuyerKind,
     pub seen: Vec<Seen>,
 }

@@ -6,8 +6,15 @@ pub mod history;
 pub mod options;
 pub mod order;
 pub mod places;
+pub mod report;
+pub mod run;
 pub mod sessions;
 pub mod shopper;
+pub mod summary;
 pub mod tally;
 pub mod violation;
 pub mod visit;
+
+pub use options::{Options, Plant};
+pub use run::run;
+pub use summary::Summary;

@@ -7,31 +7,31 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 pub struct Options {
     /// Buyers, each with a device and an address of their own
-    #[arg(long, default_value_t = 200)]
-    pub buyers: usize,
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(..=100_000))]
+    pub buyers: u32,
     /// Seconds over which they arrive
-    #[arg(long, default_value_t = 5.0)]
+    #[arg(long, value_parser = seconds, default_value = "5")]
     pub arrive_over: f64,
     /// Seconds that a buyer stays inside
-    #[arg(long, default_value_t = 3.0)]
+    #[arg(long, value_parser = seconds, default_value = "3")]
     pub session: f64,
     /// Share of buyers who join and then go away without a word
-    #[arg(long, default_value_t = 0.2)]
+    #[arg(long, value_parser = share, default_value = "0.2")]
     pub leave_share: f64,
     /// Bots, which share few devices and ask as fast as they can
-    #[arg(long, default_value_t = 0)]
-    pub bots: usize,
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_000))]
+    pub bots: u32,
     /// Most sessions at once
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     pub capacity: u32,
     /// Most redemptions per second
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub admission_rate: u32,
     /// Stop the queue server (SIGSTOP) for so many seconds in mid-rush
-    #[arg(long)]
+    #[arg(long, value_parser = seconds)]
     pub stall_server: Option<f64>,
     /// Kill the queue server so many seconds after the start and start it again
-    #[arg(long)]
+    #[arg(long, value_parser = seconds)]
     pub kill_server_at: Option<f64>,
     /// Seed of everything that is left to chance
     #[arg(long, default_value_t = 1)]
@@ -71,6 +71,19 @@ impl Plant {
     }
 }
 
+fn seconds(text: &str) -> Result<f64, String> {
+    number_within(text, 3_600.0)
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    number_within(text, 1.0)
+}
+
+fn number_within(text: &str, most: f64) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (0.0..=most).contains(number));
+    number.ok_or_else(|| format!("a number from 0 to {most}"))
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
@@ -80,6 +93,15 @@ pub(super) mod tests {
     pub(in crate::rush) fn options() -> Options {
         let matches = Options::augment_args(clap::Command::new("rush")).get_matches_from(["rush"]);
         Options::from_arg_matches(&matches).unwrap()
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_refused() {
+        assert_eq!(seconds("3600"), Ok(3_600.0));
+        for text in ["3600.1", "-1", "NaN", "long"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+        assert!(share("1.01").is_err());
     }
 
     #[test]

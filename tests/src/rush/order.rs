@@ -22,7 +22,7 @@ pub struct Order {
 struct Entry {
     number: TicketNumber,
     at_ms: u64,
-    buyer: usize,
+    buyer: u32,
     polled: bool,
 }
 
@@ -134,7 +134,7 @@ mod tests {
     /// Buyer `n` holds number `n` and enters at the given time.
     fn history(entries: &[(u64, u64)]) -> History {
         let buyer = |&(number, at_ms): &(u64, u64)| Buyer {
-            id: usize::try_from(number).unwrap(),
+            id: u32::try_from(number).unwrap(),
             kind: BuyerKind::Stays,
             seen: vec![
                 seen(0, Call::Join, Fact::Holds(place(number))),

@@ -17,7 +17,7 @@ pub fn violations_of(buyer: &Buyer, history: &History) -> Vec<Violation> {
 
 /// Numbers that two tickets carry.
 pub fn reissued(buyers: &[Buyer]) -> Vec<Violation> {
-    let mut owners: BTreeMap<Place, usize> = BTreeMap::new();
+    let mut owners: BTreeMap<Place, u32> = BTreeMap::new();
     let mut found = BTreeMap::new();
     for buyer in buyers {
         for seen in &buyer.seen {

@@ -6,6 +6,7 @@ use crate::device::{Device, Reply, jti_of, place_of_ticket};
 use axum::http::Method;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// What all shoppers of a rush share.
@@ -13,9 +14,35 @@ use std::time::{Duration, Instant};
 pub struct Sale {
     pub event: String,
     pub sku: String,
-    /// When everybody goes home.
-    pub closes: Instant,
     pub tally: Tally,
+    opened: Instant,
+    /// When everybody goes home.
+    closes: Instant,
+    closed: AtomicBool,
+}
+
+impl Sale {
+    /// Opens now, for at most `patience`.
+    pub fn new(event: &str, sku: &str, patience: Duration) -> Self {
+        let opened = Instant::now();
+        Self {
+            event: event.to_owned(),
+            sku: sku.to_owned(),
+            tally: Tally::default(),
+            opened,
+            closes: opened + patience,
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// Sends everybody home who is still asking.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        self.opened.elapsed()
+    }
 }
 
 /// A buyer with a device, and what they have seen.
@@ -35,13 +62,9 @@ impl Shopper {
         Self { device, buyer, ticket: None, next_poll: None, sale }
     }
 
-    pub fn sale(&self) -> &Sale {
-        &self.sale
-    }
-
     /// Waits as long as a reply asked; false when the sale closes first.
     pub async fn pause(&self, wait: Duration) -> bool {
-        let open = Instant::now() + wait < self.sale.closes;
+        let open = !self.sale.closed.load(Ordering::Relaxed) && Instant::now() + wait < self.sale.closes;
         if open {
             tokio::time::sleep(wait).await;
         }

@@ -9,31 +9,31 @@ pub enum Violation {
     /// More sessions at once than capacity, by the shop's log.
     OverCapacity { most: usize, capacity: usize, at_ms: u64, jti: String },
     /// A position shown to one ticket went up.
-    PositionRose { buyer: usize, place: Place, from: u64, to: u64 },
+    PositionRose { buyer: u32, place: Place, from: u64, to: u64 },
     /// A ticket that had been called was told to wait.
-    TurnTakenBack { buyer: usize, place: Place, position: u64 },
+    TurnTakenBack { buyer: u32, place: Place, position: u64 },
     /// Two tickets carry one number.
-    NumberReissued { place: Place, buyers: [usize; 2] },
+    NumberReissued { place: Place, buyers: [u32; 2] },
     /// A live ticket was refused as void, spent, expired or unknown.
-    PlaceLost { buyer: usize, place: Place, code: String },
+    PlaceLost { buyer: u32, place: Place, code: String },
     /// A buyer with a live ticket was given another place.
-    PlaceChanged { buyer: usize, from: Place, to: Place },
+    PlaceChanged { buyer: u32, from: Place, to: Place },
     /// Polled as told and never entered.
-    StayedOutside { buyer: usize, place: Option<Place> },
+    StayedOutside { buyer: u32, place: Option<Place> },
     /// More later tickets entered first than ten seconds of flow.
-    Overtaken { buyer: usize, place: Place, by: usize, bound: usize },
+    Overtaken { buyer: u32, place: Place, by: usize, bound: usize },
     /// Told to wait after a later ticket of the lane had entered.
-    OutOfTurn { buyer: usize, place: Place, later: Place },
+    OutOfTurn { buyer: u32, place: Place, later: Place },
     /// A ticket whose session had ended was not refused as gone.
-    TicketReused { buyer: usize, place: Place, status: u16 },
+    TicketReused { buyer: u32, place: Place, status: u16 },
     /// A pass was used after its session had ended.
     UsedAfterEnd { jti: String, after_ms: u64 },
     /// The shop let in a session that no buyer was given.
     Stranger { jti: String },
     /// A buyer inside was refused for want of a pass.
-    SessionLost { buyer: usize, place: Place, code: String },
+    SessionLost { buyer: u32, place: Place, code: String },
     /// A refusal without a reason code.
-    UnnamedRefusal { buyer: usize, status: u16, times: usize },
+    UnnamedRefusal { buyer: u32, status: u16, times: usize },
 }
 
 impl fmt::Display for Violation {

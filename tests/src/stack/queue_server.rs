@@ -1,10 +1,10 @@
 //! The queue server as a guarded process that can be paused, killed and started again over its data.
 
 use super::process::Process;
-use super::run_dir::{target_dir, workspace_root};
 use anyhow::{Context, Result};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct QueueServerSetup {
     pub log: PathBuf,
     pub address: SocketAddr,
     /// A fault to plant; the program must be built with the feature `plant`.
-    pub plant: Option<String>,
+    pub plant: Option<&'static str>,
 }
 
 /// A queue server, running or killed.
@@ -51,7 +51,7 @@ impl QueueServer {
         let setup = &self.setup;
         let mut command = Command::new(&setup.program);
         command.arg("serve").arg("--config").arg(&setup.config).arg("--data-dir").arg(&setup.data_dir);
-        if let Some(fault) = &setup.plant {
+        if let Some(fault) = setup.plant {
             command.env("FAIRGATE_PLANT", fault);
         }
         let mut process = Process::start("the queue server", command, &setup.log)?;
@@ -68,29 +68,45 @@ impl QueueServer {
         self.running()?.resume()
     }
 
+    /// How many requests it has answered since its start, by route.
+    pub async fn requests_by_route(&self) -> Result<BTreeMap<String, u64>> {
+        let text = reqwest::get(format!("{}/metrics", self.url())).await?.error_for_status()?.text().await?;
+        Ok(requests_by_route(&text))
+    }
+
     fn running(&self) -> Result<&Process> {
         self.process.as_ref().context("the queue server does not run")
     }
 }
 
-/// Builds the queue server and returns its program; `planted` builds the one with faults to switch on, in a target of its own.
-pub fn build_queue_server(planted: bool) -> Result<PathBuf> {
-    let target = if planted { target_dir().join("plant") } else { target_dir() };
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command
-        .current_dir(workspace_root())
-        .args(["build", "--quiet", "--package", "fairgate-queue-server", "--bin", "fairgate", "--target-dir"])
-        .arg(&target);
-    if planted {
-        command.args(["--features", "plant"]);
+fn requests_by_route(metrics: &str) -> BTreeMap<String, u64> {
+    let mut routes = BTreeMap::new();
+    for line in metrics.lines() {
+        let Some(rest) = line.strip_prefix("fairgate_http_requests_total{") else { continue };
+        let Some((labels, value)) = rest.split_once("} ") else { continue };
+        let route = labels.split(',').find_map(|label| label.strip_prefix("route=\"")?.strip_suffix('"'));
+        let value = value.split(' ').next().and_then(|value| value.parse::<u64>().ok());
+        if let (Some(route), Some(value)) = (route, value) {
+            *routes.entry(route.to_owned()).or_default() += value;
+        }
     }
-    let status = command.status().context("cannot run cargo")?;
-    anyhow::ensure!(status.success(), "the queue server does not build");
-    Ok(program_in(&target))
-}
-
-fn program_in(target: &Path) -> PathBuf {
-    target.join("debug").join(format!("fairgate{}", std::env::consts::EXE_SUFFIX))
+    routes
 }
 
 const START_PATIENCE: Duration = Duration::from_secs(15);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_read_from_the_metrics() {
+        let text = "# TYPE fairgate_http_requests counter\n\
+            fairgate_http_requests_total{route=\"join\",status=\"201\"} 7\n\
+            fairgate_http_requests_total{route=\"join\",status=\"429\"} 2\n\
+            fairgate_http_requests_total{route=\"snapshot\",status=\"200\"} 5\n\
+            fairgate_joins_total{event=\"drop\"} 7\n";
+        let routes: Vec<_> = requests_by_route(text).into_iter().collect();
+        assert_eq!(routes, [("join".to_owned(), 9), ("snapshot".to_owned(), 5)]);
+    }
+}

@@ -3,11 +3,14 @@
 use super::process::tail;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// A fresh directory under `target/run`. It goes when dropped, unless a test failed: then the logs are shown and it stays.
 #[derive(Debug)]
-pub struct RunDir(PathBuf);
+pub struct RunDir {
+    path: PathBuf,
+    kept: AtomicBool,
+}
 
 impl RunDir {
     /// Makes an empty directory for a run of this name.
@@ -16,16 +19,22 @@ impl RunDir {
         let nth = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = target_dir().join(format!("run/{name}-{}-{nth}", std::process::id()));
         std::fs::create_dir_all(&path).with_context(|| format!("cannot make {}", path.display()))?;
-        Ok(Self(path))
+        Ok(Self { path, kept: AtomicBool::new(false) })
     }
 
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
+    }
+
+    /// Leaves the directory where it is, for somebody to look into.
+    pub fn keep(&self) -> &Path {
+        self.kept.store(true, Ordering::Relaxed);
+        &self.path
     }
 
     /// Prints the end of each log.
     pub fn show_logs(&self) {
-        let files = std::fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let files = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
         for path in files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|e| e == "log"))
         {
             eprintln!("--- {}\n{}", path.display(), tail(&path));
@@ -37,8 +46,8 @@ impl Drop for RunDir {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.show_logs();
-        } else {
-            let _ = std::fs::remove_dir_all(&self.0);
+        } else if !self.kept.load(Ordering::Relaxed) {
+            let _ = std::fs::remove_dir_all(&self.path);
         }
     }
 }
