@@ -1,0 +1,3 @@
+//! End to end: the real queue server, the real Worker in `workerd`, the demo shop, over HTTP.
+
+mod origin_check;
