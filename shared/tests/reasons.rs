@@ -74,24 +74,27 @@ fn the_document_is_the_table() {
 }
 
 fn document() -> String {
-    let mut text = String::from(HEAD);
-    for (used_as, title) in [
+    let tables = [
         (ReasonUse::Refusal, "## Refusals\n\n| code | status | retry | meaning |\n|---|---|---|---|\n"),
         (ReasonUse::Standstill, "\n## Why a line stands still\n\n| code | meaning |\n|---|---|\n"),
         (ReasonUse::Outcome, "\n## How a gated request ended at the shop\n\n| code | meaning |\n|---|---|\n"),
-    ] {
-        text.push_str(title);
-        for reason in Reason::ALL.iter().filter(|reason| reason.used_as() == used_as) {
-            let retry = if reason.is_retryable() { "later" } else { "" };
-            let columns = if used_as == ReasonUse::Refusal {
-                format!(" {} | {retry} |", reason.status())
-            } else {
-                String::new()
-            };
-            text.push_str(&format!("| `{}` |{columns} {} |\n", reason.code(), reason.meaning()));
-        }
+    ];
+    let table = |(used_as, title): (ReasonUse, &str)| {
+        let reasons = Reason::ALL.iter().filter(|reason| reason.used_as() == used_as);
+        let rows: Vec<String> = reasons.copied().map(row).collect();
+        format!("{title}{}", rows.concat())
+    };
+    format!("{HEAD}{}", tables.map(table).concat())
+}
+
+fn row(reason: Reason) -> String {
+    let (code, meaning) = (reason.code(), reason.meaning());
+    if reason.used_as() == ReasonUse::Refusal {
+        let retry = if reason.is_retryable() { "later" } else { "" };
+        format!("| `{code}` | {} | {retry} | {meaning} |\n", reason.status())
+    } else {
+        format!("| `{code}` | {meaning} |\n")
     }
-    text
 }
 
 const HEAD: &str = "# Reason codes\n\nEvery refusal, lost place and standing line carries one of these codes. They never change \

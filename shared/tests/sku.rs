@@ -1,5 +1,7 @@
 //! The SKU of a gated request: found in one reading, refused in two.
 
+#![expect(clippy::unwrap_used, reason = "a test stops where its own input is wrong")]
+
 use shared::config::{Config, RouteConfig};
 use shared::http::path::CanonicalPath;
 use shared::http::reason::Reason;

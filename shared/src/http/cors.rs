@@ -49,3 +49,50 @@ impl<'r> Caller<'r> {
         headers
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    fn shop() -> ShopConfig {
+        let text = include_str!("../../../tests/demo/fairgate.toml")
+            .replace("allowed_origins = []", "allowed_origins = [\"https://app.example\"]");
+        Config::parse("f", &text).unwrap().shop("alpha").unwrap().clone()
+    }
+
+    #[test]
+    fn the_origin_tells_the_caller() {
+        let shop = shop();
+        let check = |origin, expected| assert_eq!(Caller::of(&shop, origin), expected, "{origin:?}");
+        check(None, Caller::Own);
+        check(Some("http://localhost:8700"), Caller::Own);
+        check(Some("https://ALPHA.localhost:8700"), Caller::Own);
+        check(Some("https://app.example"), Caller::Allowed("https://app.example"));
+        for foreign in [
+            "null",
+            "",
+            "http://app.example",
+            "https://app.example.evil",
+            "https://app.example:444",
+            "localhost:8700",
+        ] {
+            check(Some(foreign), Caller::Foreign);
+        }
+    }
+
+    #[test]
+    fn only_an_allowed_origin_is_named_in_the_reply() {
+        let named = |caller: Caller<'_>| {
+            let headers = caller.preflight_headers();
+            assert!(headers.contains(&("vary", "Origin".to_owned())));
+            headers
+                .into_iter()
+                .find(|(name, _)| *name == "access-control-allow-origin")
+                .map(|(_, value)| value)
+        };
+        assert_eq!(named(Caller::Allowed("https://app.example")).as_deref(), Some("https://app.example"));
+        assert_eq!(named(Caller::Own), None);
+        assert_eq!(named(Caller::Foreign), None);
+    }
+}
