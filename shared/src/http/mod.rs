@@ -7,6 +7,7 @@ pub mod form;
 mod json_field;
 pub mod language;
 pub mod navigation;
+pub mod page;
 pub mod path;
 pub mod problem;
 pub mod ratelimit;
