@@ -2,7 +2,7 @@
 
 use super::{
     PPM, RoomSettings,
-    machine::{Facts, LaneFacts},
+    facts::{Facts, LaneFacts},
     stride::{Contender, Strides},
 };
 use crate::{ids::LaneId, ids::TicketNumber, wire::Phase};

@@ -1,9 +1,13 @@
 //! The exact check at redemption, beside which every earlier decision is only a guess.
 
-use super::sessions::Session;
-use crate::{ids::Place, time::Timestamp};
+use super::{Fault, Room, cohorts::TurnAge, lane::Standing, record::RecordKey, sessions::Session};
+use crate::{
+    ids::{DeviceHash, Place},
+    limiter::{Decision, gcra::GcraPolicy},
+    time::Timestamp,
+    wire::Phase,
+};
 use core::time::Duration;
-use std::collections::{BTreeMap, VecDeque};
 
 /// Why a ticket does not enter now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,85 +40,111 @@ pub enum EnterRefusal {
 
 /// When a buyer in front of a full door should try again.
 pub const RETRY_AT_DOOR: Duration = Duration::from_secs(2);
-/// A buyer refused by a full door who has not tried again for this long no longer waits there.
-pub(super) const AT_DOOR_FOR: Duration = Duration::from_secs(15);
-/// Of the redemptions of the last minute, one in this many may be late.
-const LATE_ONE_IN: u32 = 20;
 
-/// What the door remembers besides sessions and bits.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Door {
-    /// Called buyers who were refused because the door was full, with their last try. At most the called numbers.
-    waiting: BTreeMap<Place, Timestamp>,
-    /// Redemptions of the last 60 seconds: second, all, late ones.
-    minute: VecDeque<(u64, u32, u32)>,
-}
-
-impl Door {
-    /// Whether the buyer has come to the door before.
-    pub(super) fn knows(&self, place: Place) -> bool {
-        self.waiting.contains_key(&place)
+impl Room {
+    /// Lets the owner of a called number in: exact, one-time, idempotent.
+    ///
+    /// # Errors
+    /// [`EnterRefusal`], in the order of its checks: a live session answers first, capacity last.
+    pub fn redeem(
+        &mut self,
+        now: Timestamp,
+        place: Place,
+        device: DeviceHash,
+    ) -> Result<Session, EnterRefusal> {
+        let now = self.observe(now);
+        self.expire_sessions(now);
+        if let Some(session) = self.sessions.get(place) {
+            return Ok(session);
+        }
+        let age = self.turn_of(place)?;
+        match self.settings.phase {
+            Phase::Open | Phase::Passthrough => {}
+            Phase::Closed => return Err(EnterRefusal::Closed),
+            _ => return Err(EnterRefusal::Held),
+        }
+        self.note_come(place, age);
+        let late = age == TurnAge::Late;
+        if late && !self.late_may_enter(now) {
+            return Err(EnterRefusal::Full { retry_after: RETRY_AT_DOOR });
+        }
+        if self.sessions.count() >= self.capacity() {
+            self.doorstep.refuse_full(place, now);
+            return Err(EnterRefusal::Full { retry_after: RETRY_AT_DOOR });
+        }
+        if let Some(retry_after) = self.take_admission(now) {
+            self.doorstep.refuse_full(place, now);
+            return Err(EnterRefusal::Full { retry_after });
+        }
+        self.doorstep.leave(place);
+        self.doorstep.note_redeemed(now, late);
+        if !self.planted.has(Fault::BitDropped) {
+            self.spend(place);
+        }
+        let session = self.new_session(now, device);
+        self.sessions.put(place, session);
+        self.changes.lazily(RecordKey::Session(place));
+        self.changes.lazily(RecordKey::Room);
+        self.changes.before_reply();
+        Ok(session)
     }
 
-    pub(super) fn refuse_full(&mut self, place: Place, now: Timestamp) {
-        self.waiting.insert(place, now);
+    /// Whether an arrival may enter at once: nobody waits, and a session is free that nobody called is expected to take.
+    pub fn session_free(&self, now: Timestamp) -> bool {
+        let taken = self
+            .sessions
+            .count()
+            .saturating_add(self.expected)
+            .saturating_add(self.doorstep.waiting_count(now));
+        matches!(self.settings.phase, Phase::Open | Phase::Passthrough)
+            && self.lanes.iter().all(|lane| lane.waiting() == 0)
+            && taken < self.capacity()
     }
 
-    pub(super) fn leave(&mut self, place: Place) {
-        self.waiting.remove(&place);
+    fn turn_of(&mut self, place: Place) -> Result<TurnAge, EnterRefusal> {
+        self.note_seen(place)?;
+        match self.lane_mut(place.lane).ok_or(EnterRefusal::Void)?.standing(place.number) {
+            Standing::Spent => Err(EnterRefusal::Spent),
+            Standing::Waiting => Err(EnterRefusal::NotYourTurn),
+            Standing::Called(TurnAge::Expired) => Err(EnterRefusal::TurnExpired),
+            Standing::Called(age) => Ok(age),
+        }
     }
 
-    /// Buyers who tried lately and would still enter.
-    pub(super) fn waiting_count(&self, now: Timestamp) -> u32 {
-        let still = self.waiting.values().filter(|&&tried| now.since(tried) < AT_DOOR_FOR).count();
-        u32::try_from(still).unwrap_or(u32::MAX)
-    }
-
-    /// Forgets waiting buyers whose turn is over or who no longer try.
-    pub(super) fn retain(&mut self, mut keep: impl FnMut(Place) -> bool) {
-        self.waiting.retain(|&place, _| keep(place));
-    }
-
-    pub(super) fn note_redeemed(&mut self, now: Timestamp, late: bool) {
-        let second = now.as_secs();
-        let late = u32::from(late);
-        match self.minute.back_mut() {
-            Some((newest, all, late_ones)) if *newest == second => {
-                *all = all.saturating_add(1);
-                *late_ones = late_ones.saturating_add(late);
+    fn note_come(&mut self, place: Place, age: TurnAge) {
+        if age == TurnAge::InTime && !self.doorstep.knows(place) {
+            let at = self.clock.at;
+            if let Some(lane) = self.lane_mut(place.lane) {
+                lane.note_come(place.number, at);
             }
-            _ => self.minute.push_back((second, 1, late)),
-        }
-        self.forget_before(second);
-    }
-
-    /// Late buyers get at most 5 % of the redemptions of the last minute, this one included.
-    pub(super) fn late_share_left(&mut self, now: Timestamp) -> bool {
-        self.forget_before(now.as_secs());
-        let (all, late) = self.minute.iter().fold((0_u32, 0_u32), |(all, late), &(_, more, late_more)| {
-            (all.saturating_add(more), late.saturating_add(late_more))
-        });
-        late.saturating_add(1).saturating_mul(LATE_ONE_IN) <= all.saturating_add(1)
-    }
-
-    fn forget_before(&mut self, second: u64) {
-        while self.minute.front().is_some_and(|&(oldest, ..)| oldest.saturating_add(60) <= second) {
-            self.minute.pop_front();
         }
     }
-}
 
-/// The session that begins at `now`.
-pub(super) fn session_at(
-    now: Timestamp,
-    settings: &super::RoomSettings,
-    device: crate::ids::DeviceHash,
-) -> Session {
-    let ends_at = now.saturating_add(settings.session_max);
-    Session {
-        started_at: now,
-        expires_at: now.saturating_add(settings.pass_life).min(ends_at),
-        ends_at,
-        device,
+    /// Late buyers take their small share, or a session that nobody in time wants.
+    fn late_may_enter(&mut self, now: Timestamp) -> bool {
+        self.session_free(now) || self.doorstep.late_share_left(now)
+    }
+
+    /// How long until the admission rate lets one more in; `None` when it has just done so.
+    fn take_admission(&mut self, now: Timestamp) -> Option<Duration> {
+        let rate = u64::from(self.settings.admission_rate_per_s);
+        let policy = GcraPolicy::new(rate, rate, Duration::from_secs(1)).ok()?;
+        let transition = policy.check(self.rate, now, 1);
+        self.rate = transition.state;
+        match transition.decision {
+            Decision::Allowed { .. } => None,
+            Decision::Denied { retry_after, .. } => Some(retry_after.unwrap_or(RETRY_AT_DOOR)),
+        }
+    }
+
+    fn capacity(&self) -> u32 {
+        let one_too_many = u32::from(self.planted.has(Fault::DoorOffByOne));
+        self.settings.capacity.saturating_add(one_too_many)
+    }
+
+    fn new_session(&self, now: Timestamp, device: DeviceHash) -> Session {
+        let ends_at = now.saturating_add(self.settings.session_max);
+        let expires_at = now.saturating_add(self.settings.pass_life).min(ends_at);
+        Session { started_at: now, expires_at, ends_at, device }
     }
 }

@@ -1,9 +1,6 @@
 //! The public state of a room, made from the facts of a tick.
 
-use super::{
-    CallOrder, Fault, Law, Planted, RoomSettings,
-    machine::{Facts, lane_id},
-};
+use super::{CallOrder, Fault, Law, Planted, RoomSettings, facts::Facts, machine::lane_id};
 use crate::{
     ids::{EventId, TicketNumber},
     wire::{LaneSnapshot, Snapshot},

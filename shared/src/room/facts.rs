@@ -1,0 +1,79 @@
+//! How a room stands at a tick, for those who decide from it.
+
+use super::{
+    Room,
+    cohorts::{Cohort, RoomTime},
+    delays::Delays,
+    lane::Lane,
+};
+use crate::{
+    ids::{Epoch, TicketNumber},
+    time::Timestamp,
+};
+
+/// What the calling law and the snapshot are made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Moment of the tick.
+    pub now: Timestamp,
+    /// The room's own time.
+    pub at: RoomTime,
+    /// Generation of the tickets.
+    pub epoch: Epoch,
+    /// Count of ticks.
+    pub tick: u64,
+    /// Counted sessions.
+    pub sessions: u32,
+    /// Called buyers in front of a full door.
+    pub at_door: u32,
+    /// Newest entry of the ended feed.
+    pub ended_seq: u64,
+    /// The lanes.
+    pub lanes: Vec<LaneFacts>,
+}
+
+/// One lane inside [`Facts`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaneFacts {
+    /// The number that the next join gets.
+    pub next_number: TicketNumber,
+    /// The highest number called.
+    pub serving_number: TicketNumber,
+    /// When it last rose.
+    pub moved_at: Timestamp,
+    /// Numbers up to this one are late.
+    pub turn_end_number: TicketNumber,
+    /// Live numbers not called yet.
+    pub waiting: u64,
+    /// Called numbers inside `turn_grace`, oldest first.
+    pub cohorts: Vec<Cohort>,
+    /// How long called buyers take to come.
+    pub delays: Delays,
+    /// First arrivals at the door, ever.
+    pub come_total: u64,
+}
+
+impl Room {
+    pub(super) fn facts(&self, now: Timestamp) -> Facts {
+        let lane_facts = |lane: &Lane| LaneFacts {
+            next_number: lane.line.next_number,
+            serving_number: lane.line.serving_number,
+            moved_at: lane.line.moved_at,
+            turn_end_number: lane.line.cohorts.turn_end_number(),
+            waiting: lane.waiting(),
+            cohorts: lane.line.cohorts.in_time().copied().collect(),
+            delays: lane.line.delays.clone(),
+            come_total: lane.line.come_total,
+        };
+        Facts {
+            now,
+            at: self.clock.at,
+            epoch: self.epoch,
+            tick: self.clock.tick,
+            sessions: self.sessions.count(),
+            at_door: self.doorstep.waiting_count(now),
+            ended_seq: self.ended.last_seq(),
+            lanes: self.lanes.iter().map(lane_facts).collect(),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! How a buyer gets a place in line.
+
+use super::{Fault, Room, Session, cohorts::TurnAge, lane::Standing, record::RecordKey};
+use crate::{
+    ids::{DeviceHash, LaneId, Place, TicketNumber},
+    time::Timestamp,
+    wire::Phase,
+};
+
+/// What a buyer asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JoinRequest {
+    /// The lane that the host has proved for this buyer.
+    pub lane: LaneId,
+    /// The buyer's device.
+    pub device: DeviceHash,
+    /// Place of a ticket that the buyer presented and the host has verified.
+    pub presented: Option<Place>,
+    /// Enter at once where the line is empty.
+    pub may_enter: bool,
+}
+
+/// A place in line, or inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Joined {
+    /// The buyer's place.
+    pub place: Place,
+    /// Device of the place.
+    pub device: DeviceHash,
+    /// The place was there before.
+    pub existed: bool,
+    /// The buyer's session, if inside.
+    pub session: Option<Session>,
+}
+
+/// Why nobody joins now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JoinRefusal {
+    /// The event has not begun.
+    #[error("the event has not begun")]
+    NotOpenYet,
+    /// The event is sold out.
+    #[error("the event is sold out")]
+    SoldOut,
+    /// The event is over.
+    #[error("the event is closed")]
+    Closed,
+    /// No such lane.
+    #[error("the room has no such lane")]
+    NoSuchLane,
+    /// All 2^40 numbers of the lane are given out.
+    #[error("the lane has no number left")]
+    NumbersExhausted,
+}
+
+impl Room {
+    /// Gives a place in line, the same one while an earlier one of this ticket or device is live.
+    ///
+    /// Where `may_enter` is set, nobody waits and a session is free: join, call and redeem are this one transition.
+    ///
+    /// # Errors
+    /// [`JoinRefusal`]; no number is drawn.
+    pub fn join(&mut self, now: Timestamp, request: JoinRequest) -> Result<Joined, JoinRefusal> {
+        let now = self.observe(now);
+        if let Some(joined) = self.live_place(request) {
+            return Ok(joined);
+        }
+        match self.settings.phase {
+            Phase::Scheduled | Phase::Lobby | Phase::Drawing => return Err(JoinRefusal::NotOpenYet),
+            Phase::SoldOut => return Err(JoinRefusal::SoldOut),
+            Phase::Closed => return Err(JoinRefusal::Closed),
+            Phase::Open | Phase::Paused | Phase::Passthrough => {}
+        }
+        let enters = request.may_enter && self.session_free(now);
+        let reissue = self.planted.has(Fault::NumberReissued);
+        let lane = self.lane_mut(request.lane).ok_or(JoinRefusal::NoSuchLane)?;
+        let (mut number, reserved) = lane.issue().ok_or(JoinRefusal::NumbersExhausted)?;
+        if reissue && number.0.is_multiple_of(20) {
+            number = TicketNumber(number.0.saturating_sub(1));
+        }
+        let place = Place { epoch: self.epoch, lane: request.lane, number };
+        self.devices.insert(request.device, (request.lane, number));
+        self.changes.lazily(RecordKey::Device(request.device));
+        self.changes.lazily(RecordKey::Lane(request.lane));
+        if reserved {
+            self.changes.before_reply();
+        }
+        let mut joined = Joined { place, device: request.device, existed: false, session: None };
+        if enters {
+            self.call_lane(request.lane, 1, now);
+            joined.session = self.redeem(now, place, request.device).ok();
+        }
+        Ok(joined)
+    }
+
+    /// The live place of the presented ticket, else of the device.
+    fn live_place(&mut self, request: JoinRequest) -> Option<Joined> {
+        let of_device = self.devices.get(&request.device).map(|&(lane, number)| Place {
+            epoch: self.epoch,
+            lane,
+            number,
+        });
+        for place in [request.presented, of_device].into_iter().flatten() {
+            if self.note_seen(place).is_err() {
+                continue;
+            }
+            let session = self.sessions.get(place);
+            let standing = self.lane_mut(place.lane).map(|lane| lane.standing(place.number));
+            let in_line = matches!(
+                standing,
+                Some(Standing::Waiting | Standing::Called(TurnAge::InTime | TurnAge::Late))
+            );
+            if in_line || session.is_some() {
+                let device = session.map_or(request.device, |session| session.device);
+                return Some(Joined { place, device, existed: true, session });
+            }
+        }
+        None
+    }
+}
