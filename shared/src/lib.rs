@@ -2,6 +2,7 @@
 #![warn(missing_docs, clippy::arithmetic_side_effects, clippy::as_conversions, clippy::indexing_slicing)]
 
 pub mod config;
+pub mod gate;
 pub mod http;
 pub mod ids;
 pub mod limiter;

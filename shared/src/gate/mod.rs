@@ -1,0 +1,36 @@
+//! What to do with a request: the decisions of the edge, in the order in which it makes them.
+//!
+//! | step | decided by | answer |
+//! |---|---|---|
+//! | what is it | [`route::find`](crate::http::route::find) | a call of Fairgate, a gated mutation, anything else, or a refusal |
+//! | who asks | [`Buyer::read`] | address, device, tickets and passes |
+//! | too fast | [`limits`], [`bound`] | which keys to charge and where they live; the refusal |
+//! | what is it about | [`sku::extract`](crate::http::sku::extract) | the SKU, and by it the event |
+//! | may it go on | [`admit`] | on with a pass, in by one call to the queue server, or wait |
+//! | did that call open | [`after_asking`] | on with the new pass, on without proof, or wait |
+//! | how did it end | [`outcome_of`], [`session_end`] | what the queue server is told |
+//!
+//! The host only performs: it holds the memory ([`SnapshotSlot`], [`EndedPlaces`], [`Reports`]), reads the clock once a
+//! request, and sends what these functions say.
+
+mod admission;
+mod buyer;
+mod ended;
+mod forwarding;
+mod limits;
+mod outcome;
+mod reports;
+mod snapshots;
+
+pub use admission::{
+    Admission, Asked, Entered, HeldPass, PASS_GRACE, PassView, admit, after_asking, find_pass,
+};
+pub use buyer::{Buyer, COOKIE_BYTES_MAX, TicketFound};
+pub use ended::{EndedPlaces, PLACES_MAX};
+pub use forwarding::{
+    fairgate_cookies, hides_method, is_for_this_hop_only, is_ours, overrides_method, return_path_of,
+};
+pub use limits::{Bound, Home, Limit, bound, by_home, limits, poll_policy};
+pub use outcome::{outcome_of, session_end};
+pub use reports::{ENDS_MAX, REPORT_EVERY, Reports};
+pub use snapshots::{Look, RENEWAL_TIME_MAX, SNAPSHOT_FRESH_FOR, SNAPSHOT_KEPT_FOR, SnapshotSlot};

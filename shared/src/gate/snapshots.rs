@@ -1,0 +1,225 @@
+//! When an isolate renews its copy of a room's snapshot.
+
+use crate::time::Timestamp;
+use crate::wire::Snapshot;
+use core::time::Duration;
+use std::sync::Arc;
+
+/// A snapshot younger than this is used without asking for a newer one.
+pub const SNAPSHOT_FRESH_FOR: Duration = Duration::from_secs(1);
+
+/// A renewal that has not ended after this time is given up, and another may begin.
+pub const RENEWAL_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// How long the last good snapshot is kept.
+pub const SNAPSHOT_KEPT_FOR: Duration = Duration::from_hours(24);
+
+/// One isolate's copy of the snapshot of one event.
+///
+/// A renewal in flight is marked by the time it began, never by a flag: the request that performs it may be cut off, and
+/// then nobody would clear a flag.
+#[derive(Clone, Debug, Default)]
+pub struct SnapshotSlot {
+    held: Option<Held>,
+    renewal_began_at: Option<Timestamp>,
+    renewal_ended_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug)]
+struct Held {
+    snapshot: Arc<Snapshot>,
+    json: Arc<str>,
+    taken_at: Timestamp,
+}
+
+/// What a request does about the snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Use what is there.
+    Use,
+    /// Use what is there and renew it beside the answer.
+    UseAndRenew,
+    /// Nothing is there: fetch it before answering.
+    Fetch,
+    /// Nothing is there, and another request fetches it: look again soon.
+    LookAgain,
+    /// Nothing is there, and it could not be fetched a moment ago.
+    Missing,
+}
+
+impl SnapshotSlot {
+    /// What to do at `now`. [`Look::UseAndRenew`] and [`Look::Fetch`] mark a renewal as begun: whoever gets them performs it.
+    pub fn look(&mut self, now: Timestamp) -> Look {
+        self.forget_outlived(now);
+        let in_flight = self.renewal_began_at.is_some_and(|began| is_within(began, now, RENEWAL_TIME_MAX));
+        let just_ended = self.renewal_ended_at.is_some_and(|ended| is_within(ended, now, SNAPSHOT_FRESH_FOR));
+        let begins = !in_flight && !just_ended;
+        if begins {
+            self.renewal_began_at = Some(now);
+        }
+        match (self.held.is_some(), begins) {
+            (true, false) => Look::Use,
+            (true, true) => Look::UseAndRenew,
+            (false, true) => Look::Fetch,
+            (false, false) if in_flight => Look::LookAgain,
+            (false, false) => Look::Missing,
+        }
+    }
+
+    /// The renewal that began at `began` has ended at `now`, well or not. One that was taken over says nothing.
+    pub fn renewal_ended(&mut self, began: Timestamp, now: Timestamp) {
+        if self.renewal_began_at == Some(began) {
+            self.renewal_began_at = None;
+            self.renewal_ended_at = Some(now);
+        }
+    }
+
+    /// Takes a snapshot and its JSON text, unless a later one (by epoch and tick) is held.
+    pub fn take(&mut self, snapshot: Snapshot, json: &str, now: Timestamp) {
+        let order = |snapshot: &Snapshot| (snapshot.epoch, snapshot.tick);
+        if self.held.as_ref().is_some_and(|held| order(&held.snapshot) > order(&snapshot)) {
+            return;
+        }
+        self.held = Some(Held { snapshot: Arc::new(snapshot), json: json.into(), taken_at: now });
+    }
+
+    /// The queue server gave a place in line instead of a pass: until the next snapshot says otherwise, no session is free.
+    pub fn note_line(&mut self) {
+        if let Some(held) = &mut self.held
+            && held.snapshot.session_free
+        {
+            Arc::make_mut(&mut held.snapshot).session_free = false;
+        }
+    }
+
+    /// The snapshot.
+    pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
+        self.held.as_ref().map(|held| Arc::clone(&held.snapshot))
+    }
+
+    /// The snapshot as the queue server wrote it.
+    pub fn json(&self) -> Option<Arc<str>> {
+        self.held.as_ref().map(|held| Arc::clone(&held.json))
+    }
+
+    fn forget_outlived(&mut self, now: Timestamp) {
+        if self.held.as_ref().is_some_and(|held| now.since(held.taken_at) > SNAPSHOT_KEPT_FOR) {
+            self.held = None;
+        }
+    }
+}
+
+/// Whether `now` is less than `span` after `start`. A clock that stepped back before `start` ends the span, because
+/// nothing else would.
+fn is_within(start: Timestamp, now: Timestamp, span: Duration) -> bool {
+    start <= now && now.since(start) < span
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{Epoch, EventId};
+    use crate::wire::Phase;
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_millis(1_000_000_u64.saturating_add(millis))
+    }
+
+    fn snapshot(epoch: u16, tick: u64) -> Snapshot {
+        Snapshot {
+            v: 1,
+            event: EventId::parse("drop").unwrap(),
+            epoch: Epoch(epoch),
+            tick,
+            phase: Phase::Open,
+            server_time_ms: 0,
+            redeemable_time_s: 0,
+            lanes: Vec::new(),
+            session_free: true,
+            turn_grace_s: 300,
+            poll_budget_per_s: 1000,
+            ended_seq: 0,
+            reason: None,
+            message: None,
+        }
+    }
+
+    fn held(now: Timestamp) -> SnapshotSlot {
+        let mut slot = SnapshotSlot::default();
+        assert_eq!(slot.look(now), Look::Fetch);
+        slot.take(snapshot(1, 1), "{}", now);
+        slot.renewal_ended(now, now);
+        slot
+    }
+
+    #[test]
+    fn one_request_a_second_renews() {
+        let mut slot = held(at(0));
+        assert_eq!(slot.look(at(999)), Look::Use);
+        assert_eq!(slot.look(at(1_000)), Look::UseAndRenew);
+        assert_eq!(slot.look(at(1_000)), Look::Use);
+        slot.renewal_ended(at(1_000), at(1_400));
+        assert_eq!(slot.look(at(2_399)), Look::Use);
+        assert_eq!(slot.look(at(2_400)), Look::UseAndRenew);
+    }
+
+    #[test]
+    fn a_renewal_that_was_cut_off_is_taken_over_after_two_seconds() {
+        let mut slot = held(at(0));
+        assert_eq!(slot.look(at(1_000)), Look::UseAndRenew);
+        assert_eq!(slot.look(at(2_999)), Look::Use);
+        assert_eq!(slot.look(at(3_000)), Look::UseAndRenew);
+        // The one that was thought dead comes back: it neither ends nor delays the new one.
+        slot.renewal_ended(at(1_000), at(3_100));
+        assert_eq!(slot.look(at(4_500)), Look::Use);
+    }
+
+    #[test]
+    fn without_any_snapshot_one_request_fetches_and_the_others_look_again() {
+        let mut slot = SnapshotSlot::default();
+        assert_eq!(slot.look(at(0)), Look::Fetch);
+        assert_eq!(slot.look(at(1_999)), Look::LookAgain);
+        slot.renewal_ended(at(0), at(1_999));
+        assert_eq!(slot.look(at(2_998)), Look::Missing);
+        assert_eq!(slot.look(at(2_999)), Look::Fetch);
+    }
+
+    #[test]
+    fn the_last_good_snapshot_is_kept_for_a_day() {
+        let day = 24 * 3_600 * 1_000;
+        let mut slot = held(at(0));
+        assert_eq!(slot.look(at(day)), Look::UseAndRenew);
+        slot.renewal_ended(at(day), at(day));
+        assert_eq!(slot.look(at(day + 1_000)), Look::Fetch);
+        assert_eq!(slot.snapshot(), None);
+    }
+
+    #[test]
+    fn an_earlier_snapshot_is_ignored() {
+        let mut slot = held(at(0));
+        let check = |slot: &mut SnapshotSlot, offered: (u16, u64), kept: (u16, u64)| {
+            slot.take(snapshot(offered.0, offered.1), "{}", at(1));
+            let held = slot.snapshot().unwrap();
+            assert_eq!((held.epoch.0, held.tick), kept);
+        };
+        check(&mut slot, (1, 5), (1, 5));
+        check(&mut slot, (1, 4), (1, 5));
+        check(&mut slot, (2, 1), (2, 1));
+        check(&mut slot, (1, 9), (2, 1));
+    }
+
+    #[test]
+    fn a_clock_that_steps_back_stops_no_renewal() {
+        let mut slot = held(at(5_000));
+        assert_eq!(slot.look(at(0)), Look::UseAndRenew);
+    }
+
+    #[test]
+    fn a_line_is_remembered_until_the_next_snapshot() {
+        let mut slot = held(at(0));
+        slot.note_line();
+        assert!(!slot.snapshot().unwrap().session_free);
+        slot.take(snapshot(1, 2), "{}", at(1_000));
+        assert!(slot.snapshot().unwrap().session_free);
+    }
+}
