@@ -1,5 +1,7 @@
 //! Keys, the bytes of a check, and what an isolate remembers of refusals.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use shared::limiter::check::{CHARGES_MAX, Charge, CheckError, CheckReply, CheckRequest, Refusal};
 use shared::limiter::deny_cache::DenyCache;
 use shared::limiter::gcra::GcraPolicy;
@@ -20,7 +22,7 @@ fn charge(identity: u64, cost: u64) -> Charge {
 }
 
 fn denied(retry_after: Option<Duration>) -> Decision {
-    Decision::Denied { remaining: 2, retry_after, reset_after: Duration::from_secs(60) }
+    Decision::Denied { remaining: 2, retry_after, reset_after: Duration::from_mins(1) }
 }
 
 fn at_ms(millis: u64) -> Timestamp {
@@ -90,7 +92,7 @@ fn a_check_travels_in_few_bytes_and_is_checked_again() {
 #[test]
 fn a_refusal_names_the_longest_wait_and_never_is_the_longest() {
     let allowed = Decision::Allowed { remaining: 1, reset_after: Duration::from_secs(99) };
-    let wait = |secs| denied(Some(Duration::from_secs(secs)));
+    let waits = |secs| denied(Some(Duration::from_secs(secs)));
     let check = |decisions: &[Decision], want: Option<(usize, Option<u64>)>| {
         let refusal = CheckReply { decisions: decisions.to_vec() }.refusal();
         let want =
@@ -99,9 +101,9 @@ fn a_refusal_names_the_longest_wait_and_never_is_the_longest() {
     };
     check(&[], None);
     check(&[allowed, allowed], None);
-    check(&[allowed, wait(2), wait(5), wait(5)], Some((2, Some(5))));
-    check(&[wait(2), denied(None), denied(None)], Some((1, None)));
-    check(&[denied(None), wait(2)], Some((0, None)));
+    check(&[allowed, waits(2), waits(5), waits(5)], Some((2, Some(5))));
+    check(&[waits(2), denied(None), denied(None)], Some((1, None)));
+    check(&[denied(None), waits(2)], Some((0, None)));
 }
 
 #[test]
@@ -130,7 +132,7 @@ fn a_remembered_refusal_lives_five_seconds_at_most() {
         else {
             panic!("forgotten early");
         };
-        assert_eq!(retry_after, wait.map(|wait| wait - Duration::from_millis(4_999)));
+        assert_eq!(retry_after, wait.map(|wait| wait.saturating_sub(Duration::from_millis(4_999))));
         assert_eq!(cache.lookup(&charge(identity, 5), at_ms(5_000)), None);
     }
 }
@@ -187,7 +189,9 @@ fn the_seed_moves_keys_about() {
     let refusal = denied(None);
     let survivors = |seed: TableSeed, keys: &[u64]| {
         let mut cache = DenyCache::new(64, seed);
-        keys.iter().for_each(|key| cache.remember(&charge(*key, 1), &refusal, at_ms(0)));
+        for key in keys {
+            cache.remember(&charge(*key, 1), &refusal, at_ms(0));
+        }
         keys.iter().filter(|key| cache.lookup(&charge(**key, 1), at_ms(1)).is_some()).count()
     };
     let shares_a_set = |key: &u64| {

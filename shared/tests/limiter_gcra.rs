@@ -1,5 +1,7 @@
 //! What GCRA promises for every history, exact from both sides.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use proptest::prelude::*;
 use shared::limiter::Decision;
 use shared::limiter::gcra::{GcraPolicy, GcraState, PolicyError};
@@ -296,7 +298,7 @@ fn settings_that_cannot_be_exact_are_refused() {
     let policy = |burst, rate, period| GcraPolicy::new(burst, rate, period).map(|_| ());
     let check =
         |settings: (u64, u64, Duration), want| assert_eq!(policy(settings.0, settings.1, settings.2), want);
-    let day = Duration::from_secs(86_400);
+    let day = Duration::from_hours(24);
     check((1, 1, Duration::ZERO), Err(PolicyError::PeriodNotWholeMicros));
     check((1, 1, Duration::from_nanos(1_500)), Err(PolicyError::PeriodNotWholeMicros));
     check((1, 1, Duration::MAX), Err(PolicyError::PeriodNotWholeMicros));

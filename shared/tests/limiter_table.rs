@@ -1,5 +1,7 @@
 //! Many keys in one table: all or nothing, bounded, and a flood frees nobody and locks nobody out.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use proptest::prelude::*;
 use shared::limiter::check::{Charge, CheckReply, CheckRequest};
 use shared::limiter::gcra::GcraPolicy;
@@ -66,7 +68,7 @@ fn a_client_that_is_refused_by_its_own_limit_leaves_the_shared_one_alone() {
 #[test]
 fn a_changed_policy_takes_the_state_over() {
     let mut table = LimiterTable::new(10, SEED);
-    let (old, new) = (per_second(10, 1), per_second(6, 1));
+    let (old, new) = (per_second(10, 1), per_second(6, 1_000));
     check_one(&mut table, charge(old, 1, 5), at_ms(0));
     assert_eq!(check_one(&mut table, charge(new, 1, 0), at_ms(0)).remaining(), 1);
     assert_eq!(check_one(&mut table, charge(old, 1, 0), at_ms(0)).remaining(), 5);
@@ -88,10 +90,30 @@ fn a_refund_reaches_the_key_and_makes_none() {
 #[test]
 fn peeks_and_refusals_leave_no_entry() {
     let mut table = LimiterTable::new(10, SEED);
-    check_one(&mut table, charge(per_second(5, 1), 1, 0), at_ms(0));
-    check_one(&mut table, charge(per_second(5, 1), 2, 6), at_ms(0));
-    check_one(&mut table, charge(per_second(0, 1), 3, 1), at_ms(0));
-    assert!(table.is_empty());
+    for (policy, cost) in [(per_second(5, 1), 0), (per_second(5, 1), 6), (per_second(0, 1), 1)] {
+        check_one(&mut table, charge(policy, 1, cost), at_ms(0));
+        assert!(table.is_empty());
+    }
+}
+
+#[test]
+fn a_call_that_finds_no_room_looks_at_34_entries() {
+    // Two for its new key, and then 32; one entry of the table has recovered, and the hand begins anywhere.
+    let looks = 2 + ENTRIES_SWEPT_WHEN_FULL;
+    let long = Policy::Gcra(GcraPolicy::new(1, 1, Duration::from_hours(1)).unwrap());
+    for capacity in [looks, looks + 1, 2 * looks] {
+        let found = (0..capacity).filter(|hand| {
+            let mut table = LimiterTable::new(capacity, SEED);
+            for identity in 1..u64::try_from(capacity).unwrap() {
+                check_one(&mut table, charge(long, identity, 1), at_ms(0));
+            }
+            check_one(&mut table, charge(per_second(1, 1), 0, 1), at_ms(0));
+            table.sweep(*hand, at_ms(0));
+            check_one(&mut table, charge(long, u64::MAX, 1), at_ms(1_000));
+            table.unrecorded_checks() == 0
+        });
+        assert_eq!(found.count(), looks, "of {capacity}");
+    }
 }
 
 #[test]
@@ -116,7 +138,7 @@ fn one_past_the_capacity_passes_unrecorded_until_an_entry_recovers() {
 #[test]
 fn unrecorded_checks_are_bounded_by_the_capacity_at_once_and_each_second() {
     let mut table = LimiterTable::new(4, SEED);
-    let policy = Policy::Gcra(GcraPolicy::new(1, 1, Duration::from_secs(3600)).unwrap());
+    let policy = Policy::Gcra(GcraPolicy::new(1, 1, Duration::from_hours(1)).unwrap());
     let mut passed =
         (0..100).filter(|new| check_one(&mut table, charge(policy, *new, 1), at_ms(0)).is_allowed());
     assert_eq!(passed.by_ref().count(), 4 + 4);
@@ -144,7 +166,7 @@ fn a_check_whose_last_key_finds_no_room_is_one_unrecorded_check_and_records_the_
 fn a_million_made_up_keys_free_nobody_and_lock_nobody_out() {
     const CAPACITY: usize = 10_000;
     let (device, hour) =
-        (per_second(10, 5), Policy::Gcra(GcraPolicy::new(3, 3, Duration::from_secs(3600)).unwrap()));
+        (per_second(10, 5), Policy::Gcra(GcraPolicy::new(3, 3, Duration::from_hours(1)).unwrap()));
     let mut table = LimiterTable::new(CAPACITY, SEED);
     let (refused, half_used) = (u64::MAX, u64::MAX - 1);
     assert!(check_one(&mut table, charge(hour, refused, 3), at_ms(0)).is_allowed());
@@ -158,7 +180,7 @@ fn a_million_made_up_keys_free_nobody_and_lock_nobody_out() {
             let waited = now.since(at_ms(0));
             let still = check_one(&mut table, charge(hour, refused, 1), now);
             let Decision::Denied { retry_after, .. } = still else { panic!("freed after {made_up}") };
-            assert_eq!(retry_after, Some(Duration::from_secs(1200) - waited));
+            assert_eq!(retry_after, Some(Duration::from_mins(20).saturating_sub(waited)));
             assert_eq!(check_one(&mut table, charge(hour, half_used, 0), now).remaining(), 1);
         }
     }

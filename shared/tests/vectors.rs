@@ -2,6 +2,8 @@
 //!
 //! `limiters.jsonl` was given with the design; `gcra.jsonl` was computed with exact fractions, apart from this code.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use serde_json::Value;
 use shared::limiter::check::{Charge, CheckRequest};
 use shared::limiter::gcra::GcraPolicy;
