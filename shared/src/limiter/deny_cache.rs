@@ -16,7 +16,7 @@ pub const LIFE_MAX: Duration = Duration::from_secs(5);
 /// Refusals that share one place in the cache.
 const WAYS: usize = 4;
 
-/// The refusals of up to `4 * sets` charges; about 150 bytes each.
+/// The refusals of up to `4 * sets` charges; about 100 bytes each.
 #[derive(Debug)]
 pub struct DenyCache {
     seed: TableSeed,
@@ -33,6 +33,8 @@ struct Entry {
     retry_at: Option<Timestamp>,
     reset_at: Timestamp,
 }
+
+const _: () = assert!(size_of::<Option<Entry>>() <= 112, "the memory of a cache is a promise");
 
 impl DenyCache {
     /// An empty cache of `sets` times four refusals, at least four. Its memory is taken at once and never grows.

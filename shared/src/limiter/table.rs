@@ -21,7 +21,7 @@ const ENTRIES_SWEPT_PER_NEW_KEY: usize = 2;
 /// Entries looked at by a call that finds no room.
 pub const ENTRIES_SWEPT_WHEN_FULL: usize = 32;
 
-/// States of at most `capacity` keys; about 80 bytes each.
+/// States of at most `capacity` keys: 70 to 140 bytes each, as the memory grows by doubling.
 #[derive(Debug)]
 pub struct LimiterTable {
     capacity: usize,
@@ -42,6 +42,8 @@ struct Entry {
     policy: Policy,
     state: State,
 }
+
+const _: () = assert!(size_of::<Entry>() <= 56, "the memory of a table is a promise");
 
 impl LimiterTable {
     /// An empty table for at most `capacity` keys. Memory grows with use.
@@ -86,7 +88,8 @@ impl LimiterTable {
         }
     }
 
-    /// Looks at `entries` entries and removes those that decide like new ones; how many. For a host's alarm.
+    /// Looks at `entries` entries, at most one round, and removes those that decide like new ones; how many. For a host's
+    /// alarm, which comes again: an entry that fills a gap may be looked at twice, and another not in this round.
     pub fn sweep(&mut self, entries: usize, now: Timestamp) -> usize {
         let before = self.entries.len();
         for _ in 0..entries.min(before) {
