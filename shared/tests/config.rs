@@ -4,6 +4,7 @@ use shared::config::{ClientIpSource, Config, PolicyKey, RouteKind, SkuSource};
 use shared::http::cookie::CookieMode;
 use shared::http::sku::Sku;
 use shared::ids::EventId;
+use shared::limiter::{Policy, gcra::GcraPolicy};
 use std::time::Duration;
 
 const DEMO: &str = include_str!("../../tests/demo/fairgate.toml");
@@ -290,13 +291,15 @@ fn the_file_and_its_lists_have_a_greatest_size() {
 }
 
 #[test]
-fn the_version_of_a_policy_follows_its_numbers_and_not_its_name() {
-    let version = |name: &str, rate: u32| {
-        let policy = format!(
-            "[[policy]]\nname = \"{name}\"\nkey = \"ip\"\nburst_capacity = 1\nrate = {rate}\nperiod_ms = 1\n"
-        );
-        Config::parse("f", &format!("{LEAST}{policy}")).unwrap().policies[0].version
-    };
-    assert_eq!(version("a", 1), version("b", 1));
-    assert_ne!(version("a", 1), version("a", 2));
+fn every_number_in_range_makes_a_limiter() {
+    for (burst_capacity, rate, period_ms) in
+        [(1, 1, 1), (1_000_000, 999_983, 86_399_999), (1_000_000, 1, 86_400_000), (1, 1_000_000, 1)]
+    {
+        let numbers = format!("burst_capacity = {burst_capacity}\nrate = {rate}\nperiod_ms = {period_ms}\n");
+        let policy = format!("[[policy]]\nname = \"p\"\nkey = \"ip\"\n{numbers}[poll]\n{numbers}");
+        let config = Config::parse("f", &format!("{LEAST}{policy}")).unwrap();
+        let limiter = GcraPolicy::new(burst_capacity, rate, Duration::from_millis(period_ms)).unwrap();
+        assert_eq!(config.policies[0].limiter, Policy::Gcra(limiter));
+        assert_eq!(config.poll.limiter, Policy::Gcra(limiter));
+    }
 }

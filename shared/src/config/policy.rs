@@ -3,8 +3,9 @@
 use super::section::{Section, Value};
 use super::site::parse_name;
 use super::unique::Unique;
+use crate::limiter::Policy;
+use crate::limiter::gcra::{GcraPolicy, PolicyError};
 use core::time::Duration;
-use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
 /// Named, immutable settings of one limiter.
@@ -20,8 +21,8 @@ pub struct PolicyConfig {
     pub rate: u32,
     /// The time `rate` refers to: 1 ms to one day.
     pub period: Duration,
-    /// First 8 bytes of SHA-256 over key and numbers, so that states and denials made under other numbers are told apart.
-    pub version: [u8; 8],
+    /// The limiter that these numbers make.
+    pub limiter: Policy,
 }
 
 /// What a policy counts by.
@@ -49,26 +50,51 @@ pub struct PollConfig {
     pub rate: u32,
     /// The time `rate` refers to: 1 ms to one day, 1 s by default.
     pub period: Duration,
+    /// The limiter that these numbers make.
+    pub limiter: Policy,
 }
 
 impl PolicyConfig {
-    fn new(name: &str, key: PolicyKey, burst_capacity: u32, rate: u32, period: Duration) -> Self {
-        let numbers = format!("{} {burst_capacity} {rate} {}", key.name(), period.as_millis());
-        let digest = Sha256::digest(numbers);
-        let version = digest.first_chunk().copied().unwrap_or_default();
-        Self { name: name.to_owned(), key, burst_capacity, rate, period, version }
+    fn new(name: &str, key: PolicyKey, numbers: Numbers) -> Option<Self> {
+        let Numbers { burst_capacity, rate, period } = numbers;
+        let limiter = numbers.limiter().ok()?;
+        Some(Self { name: name.to_owned(), key, burst_capacity, rate, period, limiter })
     }
 
     fn read(section: &mut Section<'_>, names: &mut Unique<String>) -> Option<Self> {
         let name = section.required("name", "\"<name>\"");
         let key =
             section.required("key", "\"ip\" or \"device\"").and_then(|value| value.parsed(PolicyKey::parse));
-        let burst_capacity = section.number("burst_capacity", COSTS);
-        let rate = section.number("rate", COSTS);
-        let period_ms = section.number("period_ms", PERIODS_MS);
+        let numbers = Numbers {
+            burst_capacity: section.number("burst_capacity", COSTS),
+            rate: section.number("rate", COSTS),
+            period: Duration::from_millis(section.number("period_ms", PERIODS_MS).into()),
+        };
+        numbers.note_error(section);
         let text = name.as_ref().and_then(|value| value.parsed(parse_name))?;
         names.claim(text.clone(), &text, &name?);
-        Some(Self::new(&text, key?, burst_capacity, rate, Duration::from_millis(period_ms.into())))
+        Self::new(&text, key?, numbers)
+    }
+}
+
+/// The numbers of one limiter.
+#[derive(Clone, Copy)]
+struct Numbers {
+    burst_capacity: u32,
+    rate: u32,
+    period: Duration,
+}
+
+impl Numbers {
+    fn limiter(self) -> Result<Policy, PolicyError> {
+        GcraPolicy::new(self.burst_capacity.into(), self.rate.into(), self.period).map(Policy::Gcra)
+    }
+
+    /// The ranges leave no numbers without a limiter; should one widen, the file is refused and no limit is lost.
+    fn note_error(self, section: &Section<'_>) {
+        if let Err(error) = self.limiter() {
+            section.error(error.to_string());
+        }
     }
 }
 
@@ -91,14 +117,16 @@ impl PolicyKey {
 }
 
 impl PollConfig {
-    pub(super) fn read(mut section: Section<'_>) -> Self {
-        let poll = Self {
+    pub(super) fn read(mut section: Section<'_>) -> Option<Self> {
+        let numbers = Numbers {
             burst_capacity: section.number_or("burst_capacity", COSTS, 20),
             rate: section.number_or("rate", COSTS, 2),
             period: Duration::from_millis(section.number_or("period_ms", PERIODS_MS, 1000).into()),
         };
+        numbers.note_error(&section);
         section.finish();
-        poll
+        let Numbers { burst_capacity, rate, period } = numbers;
+        Some(Self { burst_capacity, rate, period, limiter: numbers.limiter().ok()? })
     }
 }
 
@@ -127,11 +155,12 @@ impl Policies {
             all.extend(PolicyConfig::read(&mut section, &mut names).map(Arc::new));
             section.finish();
         }
-        let second = Duration::from_secs(1);
-        for built_in in [
-            PolicyConfig::new("join-device", PolicyKey::Device, 10, 1, second),
-            PolicyConfig::new("join-ip", PolicyKey::Ip, 300, 100, second),
-        ] {
+        let built_in = |name, key, burst_capacity, rate| {
+            PolicyConfig::new(name, key, Numbers { burst_capacity, rate, period: Duration::from_secs(1) })
+        };
+        let join_device = built_in("join-device", PolicyKey::Device, 10, 1);
+        let join_ip = built_in("join-ip", PolicyKey::Ip, 300, 100);
+        for built_in in [join_device, join_ip].into_iter().flatten() {
             if !all.iter().any(|policy: &Arc<PolicyConfig>| policy.name == built_in.name) {
                 all.push(Arc::new(built_in));
             }

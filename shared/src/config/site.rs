@@ -105,7 +105,7 @@ impl Config {
             events,
             policies,
             join,
-            poll,
+            poll: poll?,
             shops_by_host,
         })
     }
