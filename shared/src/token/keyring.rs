@@ -78,6 +78,16 @@ impl MasterKeys {
         self.0.checked().map(Self)
     }
 
+    /// The key id that signs.
+    pub fn current(&self) -> KeyId {
+        self.0.current
+    }
+
+    /// The ids of all live secrets, ascending.
+    pub fn ids(&self) -> impl Iterator<Item = KeyId> {
+        self.0.secrets.keys().copied()
+    }
+
     /// Reads the text form; white space around it is ignored.
     ///
     /// # Errors

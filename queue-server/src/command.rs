@@ -1,0 +1,169 @@
+//! The command line.
+
+use crate::{
+    keys::{KeyFile, PreparedKey},
+    serve::{self, ServeOptions, StoreKind},
+};
+use anyhow::{Context, Result, bail};
+use clap::{Args, Parser, Subcommand};
+use shared::{
+    config::{Config, RouteKind},
+    token::KeyId,
+};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+/// Fairgate's queue server: holds the line in front of a flash sale.
+#[derive(Debug, Parser)]
+#[command(name = "fairgate", version)]
+pub struct Command {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Run the queue server until it is told to stop (Ctrl-C or SIGTERM).
+    Serve(Serve),
+    /// Read a configuration file and say in words what it asks for, or where it is wrong.
+    Check {
+        /// The configuration file.
+        #[arg(long, value_name = "FILE", default_value = "fairgate.toml")]
+        config: PathBuf,
+    },
+    /// Print the keys that an edge gets, one line, for its secret binding. Makes the secrets on the first run.
+    EdgeKeys(DataDir),
+    /// Change the secrets that tickets and passes are signed with.
+    #[command(subcommand)]
+    Keys(KeysAction),
+}
+
+#[derive(Debug, Args)]
+struct Serve {
+    /// The configuration file, shared with the edge.
+    #[arg(long, value_name = "FILE", default_value = "fairgate.toml")]
+    config: PathBuf,
+    /// Address to listen on, instead of the file's `server.listen`.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// Directory of the store and of the secrets, instead of the file's `server.data_dir`.
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Where the rooms are kept.
+    #[arg(long, value_enum, default_value_t = StoreKind::Embedded)]
+    store: StoreKind,
+}
+
+#[derive(Debug, Args)]
+struct DataDir {
+    /// Directory of the secrets.
+    #[arg(long, value_name = "DIR", default_value = ".fairgate")]
+    data_dir: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+enum KeysAction {
+    /// Add a new key that signs from the next start on; older keys go on verifying, so no ticket is lost.
+    ///
+    /// Without a pause: `rotate --prepare`, restart the server, give every edge its new keys (`edge-keys`), then `rotate`
+    /// and restart the server again.
+    Rotate {
+        #[command(flatten)]
+        dir: DataDir,
+        /// Only add the key: it verifies, and begins to sign at the next `rotate`.
+        #[arg(long)]
+        prepare: bool,
+    },
+    /// Drop a key. Every ticket sealed under it is void: wait until 24 hours after the rotation.
+    Retire {
+        #[command(flatten)]
+        dir: DataDir,
+        /// The key id, as `rotate` printed it.
+        id: u8,
+    },
+}
+
+impl Command {
+    pub fn run(self) -> Result<()> {
+        match self.action {
+            Action::Serve(options) => serve(options),
+            Action::Check { config } => check(&config),
+            Action::EdgeKeys(DataDir { data_dir }) => {
+                println!("{}", KeyFile::open(&data_dir)?.server_keys().edge().to_text());
+                Ok(())
+            }
+            Action::Keys(KeysAction::Rotate { dir, prepare }) => rotate(&dir.data_dir, prepare),
+            Action::Keys(KeysAction::Retire { dir, id }) => retire(&dir.data_dir, id),
+        }
+    }
+}
+
+fn serve(options: Serve) -> Result<()> {
+    let config = read_config(&options.config)?;
+    let data_dir = options.data_dir.unwrap_or_else(|| PathBuf::from(&config.server.data_dir));
+    let listen = options.listen.unwrap_or(config.server.listen);
+    serve::run(ServeOptions { config, data_dir, listen, store: options.store })
+}
+
+fn check(path: &Path) -> Result<()> {
+    let config = read_config(path)?;
+    let site = &config.site;
+    let cookies = if site.is_development() { "development cookies" } else { "production cookies" };
+    println!("{}: good.", path.display());
+    println!("Buyers reach the edge at {}; Fairgate's own calls lie under {} ({cookies}).", site.public_url, site.prefix);
+    println!("The queue server listens on {} and keeps its data in {}.", config.server.listen, config.server.data_dir);
+    for shop in &config.shops {
+        let gated = shop.routes.iter().filter(|route| matches!(route.kind, RouteKind::Gated { .. })).count();
+        println!("Shop {}: {} at {}, {gated} gated routes.", shop.id, shop.hosts.join(", "), shop.origin);
+    }
+    for event in &config.events {
+        println!(
+            "Event {} of shop {}: {} SKUs, at most {} buyers inside, at most {} let in per second; a turn waits {} s, \
+             a pass lives {} s, a session at most {} s.",
+            event.id,
+            event.shop_id,
+            event.skus.len(),
+            event.capacity,
+            event.admission_rate_per_s,
+            event.turn_grace.as_secs(),
+            event.pass_life.as_secs(),
+            event.session_max.as_secs(),
+        );
+    }
+    Ok(())
+}
+
+fn rotate(data_dir: &Path, prepare: bool) -> Result<()> {
+    let mut keys = existing_keys(data_dir)?;
+    let PreparedKey { id, signs } = keys
+        .rotate(prepare)
+        .context("retire the oldest key first: `fairgate keys retire <id>`")?;
+    keys.save(data_dir)?;
+    let what = if signs { "signs from the next start on" } else { "is prepared and verifies only" };
+    println!("Key {} {what}. Restart the server and give every edge its keys (`fairgate edge-keys`).", id.0);
+    Ok(())
+}
+
+fn retire(data_dir: &Path, id: u8) -> Result<()> {
+    let mut keys = existing_keys(data_dir)?;
+    keys.retire(KeyId(id)).context("this key cannot be retired")?;
+    keys.save(data_dir)?;
+    println!("Key {id} is retired. Restart the server and give every edge its keys (`fairgate edge-keys`).");
+    Ok(())
+}
+
+/// A rotation of keys that are not there would make them, and void whatever was signed with lost ones.
+fn existing_keys(data_dir: &Path) -> Result<KeyFile> {
+    if !data_dir.join("keys.toml").exists() {
+        bail!("{} holds no keys.toml; name the data directory with --data-dir", data_dir.display());
+    }
+    Ok(KeyFile::open(data_dir)?)
+}
+
+fn read_config(path: &Path) -> Result<Config> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+    Config::parse(&name, &text).map_err(|errors| anyhow::anyhow!("the configuration has errors\n{errors}"))
+}

@@ -1,0 +1,126 @@
+//! The body of a buyer's call: JSON from scripts, a form from the waiting page without script.
+
+use super::{call::Call, error::Refusal};
+use axum::http::header;
+use serde::Deserialize;
+use shared::http::{navigation::return_path, reason::Reason};
+
+/// What a buyer sent.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum BuyerBody {
+    Json,
+    /// The answer is a redirect; `return_to` is the shop's page to return to.
+    Form { return_to: Option<String> },
+}
+
+#[derive(Deserialize)]
+struct JsonBody {
+    /// The place of the device proof, which is not verified yet.
+    proof: Option<serde_json::Value>,
+}
+
+/// Longest device proof in bytes.
+const PROOF_BYTES_MAX: usize = 4 * 1024;
+
+pub(super) fn read(call: &Call) -> Result<BuyerBody, Refusal> {
+    if call.headers.contains_key(header::CONTENT_ENCODING) {
+        return Err(Refusal::new(Reason::BodyCompressed));
+    }
+    let content_type = call.headers.get(header::CONTENT_TYPE);
+    let Some(content_type) = content_type else {
+        let reason = Reason::ContentTypeUnsupported;
+        return if call.body.is_empty() { Ok(BuyerBody::Json) } else { Err(Refusal::new(reason)) };
+    };
+    let content_type = content_type.to_str().unwrap_or_default();
+    match media_type(content_type) {
+        Some("application/json") => read_json(&call.body),
+        Some("application/x-www-form-urlencoded") => read_form(&call.body),
+        _ => Err(Refusal::new(Reason::ContentTypeUnsupported)),
+    }
+}
+
+/// The media type in lower case if it is one of ours and its charset, if any, is UTF-8.
+fn media_type(content_type: &str) -> Option<&'static str> {
+    let mut parts = content_type.split(';').map(str::trim);
+    let media = parts.next()?;
+    let known = ["application/json", "application/x-www-form-urlencoded"];
+    let is_utf8 = |parameter: &str| {
+        let charset = parameter.split_once('=').filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
+        charset.is_none_or(|(_, value)| value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8"))
+    };
+    let media = known.into_iter().find(|known| known.eq_ignore_ascii_case(media))?;
+    parts.all(is_utf8).then_some(media)
+}
+
+fn read_json(body: &[u8]) -> Result<BuyerBody, Refusal> {
+    let text = std::str::from_utf8(body).map_err(|_| Refusal::new(Reason::BodyNotUtf8))?;
+    if text.trim().is_empty() {
+        return Ok(BuyerBody::Json);
+    }
+    let invalid = || Refusal::new(Reason::BodyInvalid);
+    // A struct can also be read from an array: only an object is what the protocol says.
+    if !text.trim_start().starts_with('{') {
+        return Err(invalid());
+    }
+    let body: JsonBody = serde_json::from_str(text).map_err(|_| invalid())?;
+    match body.proof {
+        None | Some(serde_json::Value::Null) => Ok(BuyerBody::Json),
+        Some(serde_json::Value::String(proof)) if proof.len() <= PROOF_BYTES_MAX => Ok(BuyerBody::Json),
+        Some(_) => Err(Refusal::new(Reason::ProofInvalid)),
+    }
+}
+
+fn read_form(body: &[u8]) -> Result<BuyerBody, Refusal> {
+    if std::str::from_utf8(body).is_err() {
+        return Err(Refusal::new(Reason::BodyNotUtf8));
+    }
+    let field = form_urlencoded::parse(body).find(|(name, _)| name == "return");
+    let return_to = field.and_then(|(_, value)| return_path(&value).map(str::to_owned));
+    Ok(BuyerBody::Form { return_to })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(read: Result<BuyerBody, Refusal>) -> Reason {
+        read.unwrap_err().reason
+    }
+
+    #[test]
+    fn a_proof_has_a_place_and_a_greatest_length() {
+        let with = |chars: usize| read_json(format!(r#"{{"proof":"{}"}}"#, "p".repeat(chars)).as_bytes());
+        assert_eq!(with(PROOF_BYTES_MAX), Ok(BuyerBody::Json));
+        assert_eq!(reason(with(PROOF_BYTES_MAX + 1)), Reason::ProofInvalid);
+        assert_eq!(reason(read_json(br#"{"proof":7}"#)), Reason::ProofInvalid);
+    }
+
+    #[test]
+    fn only_a_json_object_is_read() {
+        for good in ["", " ", "{}", r#"{"other":[1]}"#, r#"{"proof":null}"#] {
+            assert_eq!(read_json(good.as_bytes()), Ok(BuyerBody::Json), "{good}");
+        }
+        for bad in ["[]", "null", "{", "{}{}", r#"{"proof":"a","proof":"b"}"#] {
+            assert_eq!(reason(read_json(bad.as_bytes())), Reason::BodyInvalid, "{bad}");
+        }
+        assert_eq!(reason(read_json(b"{\"a\":\"\xff\"}")), Reason::BodyNotUtf8);
+    }
+
+    #[test]
+    fn a_form_returns_only_to_the_same_shop() {
+        let returns = |form: &str| match read_form(form.as_bytes()).unwrap() {
+            BuyerBody::Form { return_to } => return_to,
+            BuyerBody::Json => panic!("a form is no JSON"),
+        };
+        assert_eq!(returns("return=%2Fproduct%3Fid%3D1").as_deref(), Some("/product?id=1"));
+        assert_eq!(returns("return=%2F%2Fevil.example"), None);
+        assert_eq!(returns(""), None);
+    }
+
+    #[test]
+    fn the_charset_is_utf_8() {
+        assert_eq!(media_type("Application/JSON; Charset=\"UTF-8\""), Some("application/json"));
+        assert_eq!(media_type("application/json; charset=utf-16"), None);
+        assert_eq!(media_type("text/plain"), None);
+    }
+}

@@ -1,0 +1,67 @@
+//! What only an edge may ask: ended sessions, and its reports.
+
+use super::{
+    call::Call,
+    error::Refusal,
+    guard::RouteName,
+    reply::{empty, json},
+};
+use crate::app::App;
+use axum::{
+    extract::{Path, State},
+    http::StatusCode,
+    response::Response,
+};
+use shared::{
+    http::reason::{Reason, ReasonUse},
+    ids::{EventId, Place},
+    wire::{OutcomeCount, Report, SessionEnd},
+};
+use std::sync::Arc;
+
+/// `GET /v1/edge/events/{event}/ended?after=N`
+pub(super) async fn ended(State(app): State<Arc<App>>, Path(event): Path<String>, call: Call) -> Response {
+    let mut response = call.answer(ended_page(&app, &call, &event).await);
+    response.extensions_mut().insert(RouteName("ended"));
+    response
+}
+
+/// `POST /v1/edge/report`
+pub(super) async fn report(State(app): State<Arc<App>>, call: Call) -> Response {
+    let mut response = call.answer(take_report(&app, &call).await);
+    response.extensions_mut().insert(RouteName("report"));
+    response
+}
+
+async fn ended_page(app: &App, call: &Call, event: &str) -> Result<Response, Refusal> {
+    must_be_edge(call)?;
+    let unknown = || Refusal::new(Reason::EventUnknown);
+    let event = EventId::parse(event).map_err(|_| unknown())?;
+    let room = app.rooms.get(&event).ok_or_else(unknown)?;
+    // Without a readable number the reader has nothing yet.
+    let after = call.query("after").and_then(|after| after.parse().ok()).unwrap_or(0);
+    json(StatusCode::OK, &room.store.ended_after(after).await?)
+}
+
+async fn take_report(app: &App, call: &Call) -> Result<Response, Refusal> {
+    must_be_edge(call)?;
+    let report: Report = serde_json::from_slice(&call.body).map_err(|_| Refusal::new(Reason::BodyInvalid))?;
+    for SessionEnd { event, epoch, lane, number, end: _ } in report.sessions {
+        if let Some(room) = app.rooms.get(&event) {
+            let place = Place { epoch, lane, number };
+            // A session that is over already is what the shop wanted.
+            let _ended = room.store.finish(place).await?;
+        }
+    }
+    for OutcomeCount { event, code, count } in report.outcomes {
+        let reason = Reason::from_code(&code).filter(|reason| reason.used_as() != ReasonUse::Standstill);
+        if let (Some(reason), true) = (reason, app.rooms.contains_key(&event)) {
+            app.metrics.note_edge_outcome(&event, reason, count);
+        }
+    }
+    Ok(empty(StatusCode::NO_CONTENT))
+}
+
+fn must_be_edge(call: &Call) -> Result<(), Refusal> {
+    if call.is_from_edge { Ok(()) } else { Err(Refusal::new(Reason::EdgeSignatureInvalid)) }
+}

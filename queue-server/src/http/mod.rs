@@ -1,0 +1,39 @@
+//! The HTTP face. [`call::Call`] reads a request, one file per group of calls answers it, [`error`] turns refusals into problem JSON.
+
+mod body;
+mod buyer;
+mod call;
+mod edge;
+mod error;
+mod guard;
+mod ops;
+mod presented;
+mod reply;
+mod session;
+mod ticket;
+mod wait_page;
+
+use crate::app::App;
+use axum::{
+    Router, middleware,
+    routing::{get, post},
+};
+use std::sync::Arc;
+
+pub use call::{BODY_BYTES_MAX, HEADER_BYTES_MAX};
+pub use guard::CALLS_MAX;
+
+/// Everything the server answers.
+pub fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/v1/edge/events/{event}/ended", get(edge::ended))
+        .route("/v1/edge/report", post(edge::report))
+        .route("/metrics", get(ops::metrics))
+        .route("/healthz", get(ops::healthz))
+        .route("/readyz", get(ops::readyz))
+        .method_not_allowed_fallback(ops::method_not_allowed)
+        // The buyer side lies under a configurable prefix, and `shared` knows its routes.
+        .fallback(buyer::answer)
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
+        .with_state(app)
+}

@@ -1,0 +1,55 @@
+//! Health and metrics, for those who run the server.
+
+use super::{
+    call::{Call, refuse},
+    error::Refusal,
+    guard::RouteName,
+};
+use crate::app::App;
+use axum::{
+    extract::State,
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use shared::{http::reason::Reason, room::STALE_AFTER, time::Timestamp};
+use std::sync::Arc;
+
+/// `GET /metrics`
+pub(super) async fn metrics(State(app): State<Arc<App>>, call: Call) -> Response {
+    let text = app.metrics.text().map_err(|error| Refusal::internal(&error));
+    let content_type = [(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")];
+    named("metrics", call.answer(text.map(|text| (content_type, text).into_response())))
+}
+
+/// `GET /healthz`: the process answers.
+pub(super) async fn healthz() -> Response {
+    named("healthz", (StatusCode::OK, "ok\n").into_response())
+}
+
+/// `GET /readyz`: every room has a fresh snapshot, so its store confirms and its clock runs.
+pub(super) async fn readyz(State(app): State<Arc<App>>) -> Response {
+    let now = app.clock.now();
+    let is_fresh = |made_at_ms| now.since(Timestamp::from_millis(made_at_ms)) <= STALE_AFTER;
+    let stale: Vec<&str> = app
+        .rooms
+        .values()
+        .filter(|room| !room.published().is_some_and(|published| is_fresh(published.snapshot.server_time_ms)))
+        .map(|room| room.event.as_str())
+        .collect();
+    let response = if stale.is_empty() {
+        (StatusCode::OK, "ready\n".to_owned())
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, format!("no fresh snapshot: {}\n", stale.join(", ")))
+    };
+    named("readyz", response.into_response())
+}
+
+/// A route of this server under another method.
+pub(super) async fn method_not_allowed(headers: HeaderMap) -> Response {
+    refuse(&headers, Reason::MethodNotAllowed)
+}
+
+fn named(route: &'static str, mut response: Response) -> Response {
+    response.extensions_mut().insert(RouteName(route));
+    response
+}

@@ -1,0 +1,165 @@
+//! Replies of the buyer side: JSON or redirect, with the cookies that carry place and pass.
+
+use super::{body::BuyerBody, call::Call, error::Refusal};
+use crate::{
+    app::App,
+    keys::Pass,
+    rooms::{ActiveRoom, Published},
+};
+use axum::{
+    body::Body,
+    http::{HeaderName, HeaderValue, StatusCode, header},
+    response::Response,
+};
+use serde::Serialize;
+use shared::{
+    http::{
+        cookie::{Cookie, TICKET_LIFE},
+        reason::Reason,
+    },
+    ids::{EventId, Place},
+    room::{Session, status},
+    wire::{PassReply, Status, TicketReply},
+};
+use std::sync::Arc;
+
+/// A buyer's place as it is told to them.
+pub(super) struct PlaceTold<'a> {
+    pub(super) place: Place,
+    pub(super) ticket: String,
+    pub(super) session: Option<Session>,
+    /// Cookies to set besides those of place and pass.
+    pub(super) cookies: Vec<String>,
+    pub(super) status_code: StatusCode,
+    pub(super) body: &'a BuyerBody,
+}
+
+/// The answer to a join, a redemption and a renewal.
+pub(super) fn place(app: &App, call: &Call, room: &ActiveRoom, told: PlaceTold<'_>) -> Result<Response, Refusal> {
+    let event = &room.event;
+    let mut cookies = told.cookies;
+    cookies.push(app.cookies.set(Cookie::Ticket(event), &told.ticket, TICKET_LIFE));
+    for crowded_out in app.cookies.crowded_out(call.cookies(), event) {
+        cookies.push(app.cookies.clear(Cookie::Ticket(&crowded_out)));
+    }
+    let pass = match told.session {
+        Some(session) => Some(sign_pass(app, call, room, told.place, session, &mut cookies)?),
+        None => None,
+    };
+    let mut response = match told.body {
+        BuyerBody::Form { return_to } => redirect(&page_after(app, event, return_to.as_deref(), pass.is_some(), None)),
+        BuyerBody::Json => {
+            let status = personal_status(call, &*snapshot(room)?, told.place)?;
+            let reply = TicketReply {
+                ticket: told.ticket,
+                event: event.clone(),
+                lane: room.lane_name(told.place.lane).to_owned(),
+                ticket_number: told.place.number,
+                status,
+                pass,
+            };
+            json(told.status_code, &reply)?
+        }
+    };
+    set_cookies(&mut response, &cookies);
+    Ok(response)
+}
+
+/// Where a form goes that was refused for a reason the waiting page can show; other calls get the refusal itself.
+pub(super) fn refused(
+    app: &App,
+    event: &EventId,
+    body: &BuyerBody,
+    refusal: Refusal,
+) -> Result<Response, Refusal> {
+    let BuyerBody::Form { return_to } = body else { return Err(refusal) };
+    Ok(redirect(&page_after(app, event, return_to.as_deref(), false, Some(refusal.reason))))
+}
+
+/// What the owner of `place` is told.
+pub(super) fn personal_status(call: &Call, published: &Published, place: Place) -> Result<Status, Refusal> {
+    status(&published.snapshot, place, call.now).ok_or_else(|| Refusal::new(Reason::TicketVoid))
+}
+
+pub(super) fn snapshot(room: &ActiveRoom) -> Result<Arc<Published>, Refusal> {
+    room.published().ok_or_else(|| Refusal::new(Reason::SnapshotUnavailable))
+}
+
+/// A personal reply.
+pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Result<Response, Refusal> {
+    let bytes = serde_json::to_vec(value).map_err(|error| Refusal::internal(&error))?;
+    let mut response = Response::new(Body::from(bytes));
+    *response.status_mut() = status;
+    set(&mut response, header::CONTENT_TYPE, "application/json");
+    set(&mut response, header::CACHE_CONTROL, PERSONAL);
+    Ok(response)
+}
+
+/// A personal reply without content.
+pub(super) fn empty(status: StatusCode) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    set(&mut response, header::CACHE_CONTROL, PERSONAL);
+    response
+}
+
+/// Sets a field; a value that no field can hold is left out.
+pub(super) fn set(response: &mut Response, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response.headers_mut().insert(name, value);
+    }
+}
+
+pub(super) fn set_cookies(response: &mut Response, cookies: &[String]) {
+    for cookie in cookies {
+        if let Ok(value) = HeaderValue::from_str(cookie) {
+            response.headers_mut().append(header::SET_COOKIE, value);
+        }
+    }
+}
+
+pub(super) const PERSONAL: &str = "private, no-store";
+
+fn sign_pass(
+    app: &App,
+    call: &Call,
+    room: &ActiveRoom,
+    place: Place,
+    session: Session,
+    cookies: &mut Vec<String>,
+) -> Result<PassReply, Refusal> {
+    let pass = Pass { event: &room.event, place, session, life: room.settings.pass_life };
+    let token = app.passes.sign(&room.shop_id, &pass)?;
+    let rest = session.expires_at.since(call.now);
+    cookies.push(app.cookies.set(Cookie::Pass(&room.event), &app.keys.edge().tag_pass(&token), rest));
+    Ok(PassReply { token, expires_in_s: rest.as_secs(), renew_in_s: rest.as_secs() / 2 })
+}
+
+fn redirect(location: &str) -> Response {
+    let mut response = empty(StatusCode::SEE_OTHER);
+    set(&mut response, header::LOCATION, location);
+    response
+}
+
+/// The shop's page once there is a pass, else the waiting page, which comes back to the shop's page later.
+fn page_after(
+    app: &App,
+    event: &EventId,
+    return_to: Option<&str>,
+    has_pass: bool,
+    refused: Option<Reason>,
+) -> String {
+    if let Some(page) = return_to.filter(|_| has_pass) {
+        return page.to_owned();
+    }
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    if let Some(page) = return_to {
+        query.append_pair("return", page);
+    }
+    if let Some(reason) = refused {
+        query.append_pair("reason", reason.code());
+    }
+    let (prefix, query) = (&app.config.site.prefix, query.finish());
+    let separator = if query.is_empty() { "" } else { "?" };
+    format!("{prefix}/wait/{event}{separator}{query}")
+}

@@ -1,0 +1,135 @@
+//! A ticket's life: join, poll, redeem, abandon.
+
+use super::{body, call::Call, error::Refusal, presented, reply};
+use crate::{app::App, rooms::ActiveRoom};
+use axum::{
+    http::{StatusCode, header},
+    response::Response,
+};
+use shared::{
+    http::{
+        cookie::{Cookie, DEVICE_LIFE},
+        reason::Reason,
+    },
+    room::{JoinRequest, Joined},
+    token::{Ticket, ticket::issued_at_s},
+};
+use std::time::Duration;
+
+/// `POST events/{event}/ticket`
+pub(super) async fn join(app: &App, call: &Call, room: &ActiveRoom) -> Result<Response, Refusal> {
+    let body = body::read(call)?;
+    let device = presented::device(app, call);
+    // A ticket that does not verify is no obstacle: its owner gets a place as if they had none.
+    let presented = presented::ticket(app, call, &room.event).ok();
+    let request = JoinRequest {
+        lane: room.guest_lane(),
+        device: device.id.hash(),
+        presented: presented.as_ref().map(|presented| presented.ticket.place),
+        may_enter: true,
+    };
+    let answer = room.store.join(request).await?;
+    app.metrics.note_join(&room.event, join_outcome(&answer));
+    let joined = match answer {
+        Ok(joined) => joined,
+        Err(refusal) => return reply::refused(app, &room.event, &body, refusal.into()),
+    };
+    let ticket = match presented.filter(|presented| presented.ticket.place == joined.place) {
+        Some(presented) => presented.text,
+        None => seal(app, call, room, joined)?,
+    };
+    let mut cookies = Vec::new();
+    if device.is_new {
+        let value = app.keys.edge().seal_device(&device.id);
+        cookies.push(app.cookies.set(Cookie::Device, &value, DEVICE_LIFE));
+    }
+    let is_new_place = !joined.existed && joined.session.is_none();
+    let told = reply::PlaceTold {
+        place: joined.place,
+        ticket,
+        session: joined.session,
+        cookies,
+        status_code: if is_new_place { StatusCode::CREATED } else { StatusCode::OK },
+        body: &body,
+    };
+    reply::place(app, call, room, told)
+}
+
+/// `GET events/{event}/ticket`
+pub(super) fn status(app: &App, call: &Call, room: &ActiveRoom) -> Result<Response, Refusal> {
+    let presented = presented::ticket(app, call, &room.event)?;
+    let status = reply::personal_status(call, &*reply::snapshot(room)?, presented.ticket.place)?;
+    let retry_after_s = status.next_poll_ms.div_ceil(1_000);
+    let mut response = reply::json(StatusCode::OK, &status)?;
+    reply::set(&mut response, header::RETRY_AFTER, &retry_after_s.to_string());
+    Ok(response)
+}
+
+/// `POST events/{event}/ticket/redeem`
+pub(super) async fn redeem(app: &App, call: &Call, room: &ActiveRoom) -> Result<Response, Refusal> {
+    let body = body::read(call)?;
+    let presented = presented::ticket(app, call, &room.event)?;
+    let place = presented.ticket.place;
+    let session = match room.store.redeem(place, presented.ticket.device).await? {
+        Ok(session) => session,
+        Err(refusal) => {
+            let refusal = Refusal::enter(refusal, room.settings.phase, next_poll(call, room, &presented.ticket));
+            app.metrics.note_redemption(&room.event, refusal.reason.code());
+            return reply::refused(app, &room.event, &body, refusal);
+        }
+    };
+    app.metrics.note_redemption(&room.event, "entered");
+    let told = reply::PlaceTold {
+        place,
+        ticket: presented.text,
+        session: Some(session),
+        cookies: Vec::new(),
+        status_code: StatusCode::OK,
+        body: &body,
+    };
+    reply::place(app, call, room, told)
+}
+
+/// `DELETE events/{event}/ticket`
+pub(super) async fn abandon(app: &App, call: &Call, room: &ActiveRoom) -> Result<Response, Refusal> {
+    let Ticket { place, device, .. } = presented::ticket(app, call, &room.event)?.ticket;
+    let abandoned = room.store.abandon(place, device).await?;
+    abandoned.map_err(|_| Refusal::new(Reason::TicketVoid))?;
+    let mut response = reply::empty(StatusCode::NO_CONTENT);
+    let cleared = [Cookie::Ticket(&room.event), Cookie::Pass(&room.event)];
+    reply::set_cookies(&mut response, &cleared.map(|cookie| app.cookies.clear(cookie)));
+    Ok(response)
+}
+
+fn seal(app: &App, call: &Call, room: &ActiveRoom, joined: Joined) -> Result<String, Refusal> {
+    let mut nonce = [0; 8];
+    getrandom::fill(&mut nonce).map_err(|error| Refusal::internal(&error))?;
+    let ticket = Ticket {
+        place: joined.place,
+        lobby: false,
+        flagged: false,
+        issued_at_s: issued_at_s(call.now),
+        device: joined.device,
+        nonce,
+    };
+    let sealed = app.keys.seal_ticket(&room.event, &ticket);
+    Ok(sealed.map_err(|error| Refusal::internal(&error))?.into_string())
+}
+
+/// When a ticket whose turn is to come should ask again.
+fn next_poll(call: &Call, room: &ActiveRoom, ticket: &Ticket) -> Duration {
+    let published = room.published();
+    let status = published.and_then(|published| reply::personal_status(call, &published, ticket.place).ok());
+    status.map_or(RETRY_AFTER, |status| Duration::from_millis(status.next_poll_ms))
+}
+
+fn join_outcome(answer: &Result<Joined, shared::room::JoinRefusal>) -> &'static str {
+    match answer {
+        Ok(Joined { existed: true, .. }) => "existed",
+        Ok(Joined { session: Some(_), .. }) => "entered",
+        Ok(_) => "joined",
+        Err(refusal) => Refusal::from(*refusal).reason.code(),
+    }
+}
+
+const RETRY_AFTER: Duration = Duration::from_secs(5);

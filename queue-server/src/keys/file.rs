@@ -1,0 +1,237 @@
+//! `keys.toml` in the data directory: made on the first run, readable by its owner only.
+
+use super::{PassKey, PassKeyError};
+use serde::Deserialize;
+use shared::token::{KeyId, MasterKeys, ServerKeys, keyring::KeyringError};
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+/// The secrets of one installation.
+pub struct KeyFile {
+    master: MasterKeys,
+    /// The newest, which signs, first.
+    pass_keys: Vec<PassKey>,
+}
+
+/// Why the secrets cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyFileError {
+    #[error("cannot {action} {path}: {source}", path = path.display())]
+    Io { action: &'static str, path: PathBuf, source: io::Error },
+    #[error("{path} is not a key file of Fairgate; restore it from a backup, or remove it to void all tickets", path = path.display())]
+    Unreadable { path: PathBuf },
+    #[error("{0}")]
+    Keyring(#[from] KeyringError),
+    #[error("{0}")]
+    PassKey(#[from] PassKeyError),
+    #[error("the random source of the system failed")]
+    Random,
+    #[error("every key id from 1 to 255 has been used")]
+    IdsExhausted,
+}
+
+/// Which key a rotation brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PreparedKey {
+    pub id: KeyId,
+    /// It signs from now on; otherwise it only verifies.
+    pub signs: bool,
+}
+
+impl KeyFile {
+    /// Reads the keys of `data_dir`, or makes them on the first run.
+    pub fn open(data_dir: &Path) -> Result<Self, KeyFileError> {
+        let path = path_in(data_dir);
+        match fs::read_to_string(&path) {
+            Ok(text) => Self::parse(&text).ok_or(KeyFileError::Unreadable { path }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::create(data_dir),
+            Err(source) => Err(KeyFileError::Io { action: "read", path, source }),
+        }
+    }
+
+    /// Everything symmetric.
+    pub fn server_keys(&self) -> ServerKeys {
+        ServerKeys::new(&self.master)
+    }
+
+    pub fn pass_keys(&self) -> &[PassKey] {
+        &self.pass_keys
+    }
+
+    /// The next step of a rotation: a key that was prepared begins to sign, otherwise a new one is added and signs at once
+    /// unless `prepare_only`. A pass key is made with each new master key; the shops see it in the JWK set before it signs
+    /// only if they read the set when they meet an unknown kid, as JWT libraries do.
+    pub fn rotate(&mut self, prepare_only: bool) -> Result<PreparedKey, KeyFileError> {
+        if let Some(id) = self.prepared().filter(|_| !prepare_only) {
+            self.master = self.master.clone().with_current(id)?;
+            return Ok(PreparedKey { id, signs: true });
+        }
+        let next = self.ids().into_iter().max().unwrap_or_default().checked_add(1);
+        let id = KeyId(next.ok_or(KeyFileError::IdsExhausted)?);
+        let mut master = self.master.clone().with_key(id, random()?)?;
+        if !prepare_only {
+            master = master.with_current(id)?;
+        }
+        self.pass_keys.insert(0, PassKey::generate()?);
+        self.pass_keys.truncate(PASS_KEYS_MAX);
+        self.master = master;
+        Ok(PreparedKey { id, signs: !prepare_only })
+    }
+
+    /// Drops a key: every ticket sealed under it is void.
+    pub fn retire(&mut self, id: KeyId) -> Result<(), KeyFileError> {
+        self.master = self.master.clone().without(id)?;
+        Ok(())
+    }
+
+    /// Writes the file anew, whole or not at all.
+    pub fn save(&self, data_dir: &Path) -> Result<(), KeyFileError> {
+        let (draft, path) = (self.write_draft(data_dir)?, path_in(data_dir));
+        fs::rename(&draft, &path).map_err(|source| KeyFileError::Io { action: "write", path, source })
+    }
+
+    fn create(data_dir: &Path) -> Result<Self, KeyFileError> {
+        let keys = Self { master: MasterKeys::first(random()?), pass_keys: vec![PassKey::generate()?] };
+        let (draft, path) = (keys.write_draft(data_dir)?, path_in(data_dir));
+        // A link fails where a file is: of two first runs at once, both use the keys of the faster one.
+        let linked = fs::hard_link(&draft, &path);
+        let _ = fs::remove_file(&draft);
+        match linked {
+            Ok(()) => Ok(keys),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Self::open(data_dir),
+            Err(source) => Err(KeyFileError::Io { action: "write", path, source }),
+        }
+    }
+
+    fn write_draft(&self, data_dir: &Path) -> Result<PathBuf, KeyFileError> {
+        let path = data_dir.join(format!("keys.{}.draft", uuid::Uuid::new_v4().simple()));
+        let write = || {
+            fs::create_dir_all(data_dir)?;
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+            file.write_all(self.to_text().as_bytes())?;
+            file.sync_all()
+        };
+        match write() {
+            Ok(()) => Ok(path),
+            Err(source) => Err(KeyFileError::Io { action: "write", path, source }),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let layout: Layout = toml::from_str(text).ok()?;
+        let pass_keys: Result<Vec<_>, _> =
+            layout.pass_key.iter().map(|key| PassKey::from_pem(&key.pem)).collect();
+        let pass_keys = pass_keys.ok().filter(|keys| !keys.is_empty())?;
+        Some(Self { master: MasterKeys::parse(&layout.master).ok()?, pass_keys })
+    }
+
+    fn to_text(&self) -> String {
+        let mut text = format!("{HEAD}master = \"{}\"\n", self.master.to_text());
+        for key in &self.pass_keys {
+            text.push_str(&format!("\n[[pass_key]]\nkid = \"{}\"\npem = \"\"\"\n{}\"\"\"\n", key.kid(), key.pem()));
+        }
+        text
+    }
+
+    /// A key newer than the one that signs.
+    fn prepared(&self) -> Option<KeyId> {
+        let current = self.master.current();
+        self.ids().into_iter().max().map(KeyId).filter(|newest| *newest > current)
+    }
+
+    fn ids(&self) -> Vec<u8> {
+        self.master.ids().map(|id| id.0).collect()
+    }
+}
+
+fn path_in(data_dir: &Path) -> PathBuf {
+    data_dir.join("keys.toml")
+}
+
+fn random() -> Result<[u8; 32], KeyFileError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|_| KeyFileError::Random)?;
+    Ok(bytes)
+}
+
+#[derive(Deserialize)]
+struct Layout {
+    master: String,
+    #[serde(default)]
+    pass_key: Vec<PassKeyLayout>,
+}
+
+#[derive(Deserialize)]
+struct PassKeyLayout {
+    pem: String,
+}
+
+/// Passes live at most an hour, so older keys have nothing left to verify.
+const PASS_KEYS_MAX: usize = 3;
+
+const HEAD: &str = "# The secrets of this Fairgate installation. Whoever reads this file can mint places and passes.\n";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn keys_are_made_once_and_only_the_owner_reads_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let nested = dir.path().join("data");
+        let first = KeyFile::open(&nested).unwrap();
+        let again = KeyFile::open(&nested).unwrap();
+        assert_eq!(first.to_text(), again.to_text());
+        let mode = fs::metadata(path_in(&nested)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(fs::read_dir(&nested).unwrap().count(), 1, "no draft is left");
+    }
+
+    #[test]
+    fn a_rotation_keeps_the_old_key() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut keys = KeyFile::open(dir.path()).unwrap();
+        let old = keys.server_keys().edge().to_text();
+        assert_eq!(keys.rotate(false).unwrap(), PreparedKey { id: KeyId(2), signs: true });
+        keys.save(dir.path()).unwrap();
+        let reopened = KeyFile::open(dir.path()).unwrap();
+        let new = reopened.server_keys().edge().to_text();
+        let (_, old_secrets) = old.split_once("1=").unwrap();
+        assert!(new.starts_with("edge;current=2;1="));
+        assert!(new.contains(old_secrets));
+        assert_eq!(reopened.pass_keys().len(), 2);
+    }
+
+    #[test]
+    fn a_prepared_key_signs_at_the_next_rotation() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut keys = KeyFile::open(dir.path()).unwrap();
+        assert_eq!(keys.rotate(true).unwrap(), PreparedKey { id: KeyId(2), signs: false });
+        assert_eq!(keys.rotate(false).unwrap(), PreparedKey { id: KeyId(2), signs: true });
+        keys.retire(KeyId(1)).unwrap();
+        assert!(keys.retire(KeyId(2)).is_err(), "the key that signs stays");
+    }
+
+    #[test]
+    fn a_fifth_key_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut keys = KeyFile::open(dir.path()).unwrap();
+        for _ in 0..3 {
+            keys.rotate(false).unwrap();
+        }
+        assert!(matches!(keys.rotate(false), Err(KeyFileError::Keyring(KeyringError::TooManyKeys))));
+    }
+
+    #[test]
+    fn a_broken_file_is_named_and_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(path_in(dir.path()), "master = 1").unwrap();
+        assert!(matches!(KeyFile::open(dir.path()), Err(KeyFileError::Unreadable { .. })));
+        assert_eq!(fs::read_to_string(path_in(dir.path())).unwrap(), "master = 1");
+    }
+}

@@ -1,0 +1,13 @@
+#![doc = include_str!("../README.md")]
+
+pub mod app;
+pub mod clock;
+pub mod command;
+pub mod http;
+pub mod keys;
+pub mod metrics;
+pub mod plant;
+pub mod rooms;
+pub mod serve;
+pub mod store;
+pub mod tick;

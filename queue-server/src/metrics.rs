@@ -1,0 +1,128 @@
+//! What the server counts, in the text format of Prometheus.
+
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    registry::{Registry, Unit},
+};
+use shared::{
+    http::reason::Reason,
+    ids::EventId,
+    room::{Facts, RoomSettings},
+};
+use std::time::Duration;
+
+/// Labels hold names from the configuration and from tables in the code, never a value of a request.
+pub struct Metrics {
+    registry: Registry,
+    requests: Family<RequestLabels, Counter>,
+    joins: Family<OutcomeLabels, Counter>,
+    redemptions: Family<OutcomeLabels, Counter>,
+    edge_outcomes: Family<OutcomeLabels, Counter>,
+    sessions: Family<EventLabels, Gauge>,
+    capacity: Family<EventLabels, Gauge>,
+    waiting: Family<EventLabels, Gauge>,
+    called: Family<EventLabels, Gauge>,
+    tick_seconds: Family<EventLabels, Histogram, fn() -> Histogram>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    route: &'static str,
+    status: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OutcomeLabels {
+    event: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct EventLabels {
+    event: String,
+}
+
+impl Metrics {
+    pub fn new() -> Self {
+        let mut metrics = Self {
+            registry: Registry::with_prefix("fairgate"),
+            requests: Family::default(),
+            joins: Family::default(),
+            redemptions: Family::default(),
+            edge_outcomes: Family::default(),
+            sessions: Family::default(),
+            capacity: Family::default(),
+            waiting: Family::default(),
+            called: Family::default(),
+            tick_seconds: Family::new_with_constructor(tick_histogram),
+        };
+        metrics.register();
+        metrics
+    }
+
+    fn register(&mut self) {
+        let registry = &mut self.registry;
+        registry.register("http_requests", "Requests by route and status", self.requests.clone());
+        registry.register("joins", "Joins by outcome", self.joins.clone());
+        registry.register("redemptions", "Redemptions by outcome", self.redemptions.clone());
+        registry.register("edge_outcomes", "Outcomes that the edges reported", self.edge_outcomes.clone());
+        registry.register("sessions", "Sessions counted against capacity", self.sessions.clone());
+        registry.register("capacity", "Most sessions at once", self.capacity.clone());
+        registry.register("waiting", "Live numbers not called yet", self.waiting.clone());
+        registry.register("called", "Called numbers inside turn_grace that have not come", self.called.clone());
+        let tick_seconds = self.tick_seconds.clone();
+        registry.register_with_unit("tick", "Time one tick took", Unit::Seconds, tick_seconds);
+    }
+
+    pub fn note_request(&self, route: &'static str, status: u16) {
+        self.requests.get_or_create(&RequestLabels { route, status }).inc();
+    }
+
+    /// `outcome` is `joined`, `existed`, `entered` or a reason code.
+    pub fn note_join(&self, event: &EventId, outcome: &'static str) {
+        self.joins.get_or_create(&outcome_of(event, outcome)).inc();
+    }
+
+    /// `outcome` is `entered` or a reason code.
+    pub fn note_redemption(&self, event: &EventId, outcome: &'static str) {
+        self.redemptions.get_or_create(&outcome_of(event, outcome)).inc();
+    }
+
+    pub fn note_edge_outcome(&self, event: &EventId, reason: Reason, count: u64) {
+        self.edge_outcomes.get_or_create(&outcome_of(event, reason.code())).inc_by(count);
+    }
+
+    pub fn note_tick(&self, event: &EventId, settings: &RoomSettings, facts: &Facts, took: Duration) {
+        let labels = EventLabels { event: event.to_string() };
+        let waiting = facts.lanes.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.waiting));
+        let cohorts = facts.lanes.iter().flat_map(|lane| &lane.cohorts);
+        let called = cohorts.fold(0_u32, |sum, cohort| sum.saturating_add(cohort.called.saturating_sub(cohort.come)));
+        self.sessions.get_or_create(&labels).set(facts.sessions.into());
+        self.capacity.get_or_create(&labels).set(settings.capacity.into());
+        self.waiting.get_or_create(&labels).set(i64::try_from(waiting).unwrap_or(i64::MAX));
+        self.called.get_or_create(&labels).set(called.into());
+        self.tick_seconds.get_or_create(&labels).observe(took.as_secs_f64());
+    }
+
+    /// All of it as text.
+    pub fn text(&self) -> Result<String, std::fmt::Error> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn outcome_of(event: &EventId, outcome: &'static str) -> OutcomeLabels {
+    OutcomeLabels { event: event.to_string(), outcome }
+}
+
+fn tick_histogram() -> Histogram {
+    Histogram::new([0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5])
+}

@@ -1,0 +1,108 @@
+//! Starts the parts of the server, and stops them in order.
+
+use crate::{
+    app::{App, cookie_mode},
+    clock::Clock,
+    http,
+    keys::{KeyFile, PassSigner},
+    metrics::Metrics,
+    plant,
+    rooms::{ActiveRoom, Rooms, room_settings},
+    store::{MemoryStore, RoomStore},
+    tick::Ticker,
+};
+use anyhow::{Context, Result};
+use shared::{
+    config::Config,
+    room::{Planted, Room},
+};
+use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
+use tokio::{net::TcpListener, signal::unix::{SignalKind, signal}, task::JoinSet};
+use tracing::info;
+
+/// What to run.
+pub struct ServeOptions {
+    pub config: Config,
+    pub data_dir: PathBuf,
+    pub listen: SocketAddr,
+    pub store: StoreKind,
+}
+
+/// Where the rooms are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum StoreKind {
+    /// On disk in the data directory: a crash loses no place.
+    Embedded,
+    /// In this process only: a restart forgets the line. For trying things out.
+    Memory,
+}
+
+/// Runs until SIGTERM or Ctrl-C.
+pub fn run(options: ServeOptions) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(serve(options))
+}
+
+async fn serve(options: ServeOptions) -> Result<()> {
+    let ServeOptions { config, data_dir, listen, store } = options;
+    let planted = plant::from_env()?;
+    let clock = Clock::start();
+    let keys = KeyFile::open(&data_dir)?;
+    let listener = bind(listen).await?;
+    let rooms = memory_rooms(&config, planted, &clock);
+    let metrics = Arc::new(Metrics::new());
+    let mut tickers = JoinSet::new();
+    for room in rooms.values() {
+        let mut ticker = Ticker::new(Arc::clone(room), Arc::clone(&metrics));
+        // Nobody is answered before there is a snapshot to answer with.
+        ticker.tick().await.with_context(|| format!("the room of {} cannot start", room.event))?;
+        tickers.spawn(ticker.run());
+    }
+    let app = Arc::new(App {
+        cookies: cookie_mode(&config.site),
+        keys: keys.server_keys(),
+        passes: PassSigner::new(keys.pass_keys())?,
+        config,
+        clock,
+        rooms,
+        metrics,
+    });
+    let address = listener.local_addr()?;
+    info!(%address, events = app.rooms.len(), ?store, data_dir = %data_dir.display(), "the queue server listens");
+    let stop = stop_signal()?;
+    axum::serve(listener, http::router(app)).with_graceful_shutdown(stop).await?;
+    tickers.shutdown().await;
+    info!("stopped");
+    Ok(())
+}
+
+fn memory_rooms(config: &Config, planted: Planted, clock: &Clock) -> Rooms {
+    let room = |event| {
+        let room = Room::new(room_settings(event)).with_fault(planted);
+        let store: Arc<dyn RoomStore> = Arc::new(MemoryStore::new(room, clock.clone()));
+        (event.id.clone(), Arc::new(ActiveRoom::new(event, planted, store)))
+    };
+    config.events.iter().map(room).collect()
+}
+
+async fn bind(listen: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(listen).await.map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => anyhow::anyhow!(
+            "port {} is taken by another program: stop it, or choose another with --listen",
+            listen.port()
+        ),
+        _ => anyhow::Error::new(error).context(format!("cannot listen on {listen}")),
+    })
+}
+
+/// Ends when the process is asked to stop.
+fn stop_signal() -> Result<impl Future<Output = ()>> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        info!("stopping: open requests are answered first");
+    })
+}

@@ -1,0 +1,67 @@
+//! A room in the memory of this process: for tests and for trying things out. A restart forgets everything.
+
+use super::{Called, RoomStore, Stored};
+use crate::clock::Clock;
+use async_trait::async_trait;
+use shared::{
+    ids::{DeviceHash, Place},
+    room::{CallOrder, EnterRefusal, Facts, JoinRefusal, JoinRequest, Joined, Room, Session, SessionRefusal},
+    time::Timestamp,
+    wire::EndedPage,
+};
+use std::sync::{Mutex, PoisonError};
+
+pub struct MemoryStore {
+    room: Mutex<Room>,
+    clock: Clock,
+}
+
+impl MemoryStore {
+    pub fn new(room: Room, clock: Clock) -> Self {
+        Self { room: Mutex::new(room), clock }
+    }
+
+    /// Applies one transition. Changed records are dropped: nothing outlives the process.
+    pub fn apply<T>(&self, transition: impl FnOnce(&mut Room, Timestamp) -> T) -> T {
+        // A transition of `Room` leaves it whole even if a test's closure around it panicked.
+        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = transition(&mut room, self.clock.now());
+        drop(room.take_changes());
+        answer
+    }
+}
+
+#[async_trait]
+impl RoomStore for MemoryStore {
+    async fn join(&self, request: JoinRequest) -> Stored<Result<Joined, JoinRefusal>> {
+        Ok(self.apply(|room, now| room.join(now, request)))
+    }
+
+    async fn abandon(&self, place: Place, device: DeviceHash) -> Stored<Result<(), EnterRefusal>> {
+        Ok(self.apply(|room, now| room.abandon(now, place, device)))
+    }
+
+    async fn redeem(&self, place: Place, device: DeviceHash) -> Stored<Result<Session, EnterRefusal>> {
+        Ok(self.apply(|room, now| room.redeem(now, place, device)))
+    }
+
+    async fn renew(&self, place: Place) -> Stored<Result<Session, SessionRefusal>> {
+        Ok(self.apply(|room, now| room.renew(now, place)))
+    }
+
+    async fn finish(&self, place: Place) -> Stored<Result<(), SessionRefusal>> {
+        Ok(self.apply(|room, now| room.finish(now, place)))
+    }
+
+    async fn expire(&self) -> Stored<Facts> {
+        Ok(self.apply(|room, now| room.expire(now)))
+    }
+
+    async fn call(&self, order: CallOrder) -> Stored<Called> {
+        Ok(self.apply(|room, now| Called::after(room, now, &order)))
+    }
+
+    async fn ended_after(&self, seq: u64) -> Stored<EndedPage> {
+        Ok(self.apply(|room, _| room.ended_after(seq)))
+    }
+}

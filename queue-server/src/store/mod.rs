@@ -1,0 +1,74 @@
+//! Where rooms live: each operation applies one transition of [`shared::room::Room`] atomically.
+//!
+//! The store owns the clock, because the machine that keeps the state must also say when something happened to it.
+
+mod memory;
+
+pub use memory::MemoryStore;
+
+use async_trait::async_trait;
+use shared::{
+    ids::{DeviceHash, Place},
+    room::{CallOrder, EnterRefusal, Facts, JoinRefusal, JoinRequest, Joined, Room, Session, SessionRefusal},
+    time::Timestamp,
+    wire::EndedPage,
+};
+
+/// One room in a store. A refusal is a value; an error means that nobody knows whether the transition took place, and the
+/// same call may be repeated without harm.
+#[async_trait]
+pub trait RoomStore: Send + Sync {
+    /// Gives a place in line, or the one that the ticket or device already has.
+    async fn join(&self, request: JoinRequest) -> Stored<Result<Joined, JoinRefusal>>;
+
+    /// Gives a place up, with the session it may have.
+    async fn abandon(&self, place: Place, device: DeviceHash) -> Stored<Result<(), EnterRefusal>>;
+
+    /// Lets the owner of a called number in.
+    async fn redeem(&self, place: Place, device: DeviceHash) -> Stored<Result<Session, EnterRefusal>>;
+
+    /// Gives a session its full idle time again.
+    async fn renew(&self, place: Place) -> Stored<Result<Session, SessionRefusal>>;
+
+    /// Ends a session at the word of the shop.
+    async fn finish(&self, place: Place) -> Stored<Result<(), SessionRefusal>>;
+
+    /// Drives the room's clock by one tick.
+    async fn expire(&self) -> Stored<Facts>;
+
+    /// Calls numbers. The answer leaves after everything it tells is durable, because a snapshot is made from it, and what
+    /// buyers were shown must not fall behind in a crash.
+    async fn call(&self, order: CallOrder) -> Stored<Called>;
+
+    /// A page of the feed of ended sessions.
+    async fn ended_after(&self, seq: u64) -> Stored<EndedPage>;
+}
+
+/// How a room stands after the calls of a tick.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Called {
+    pub facts: Facts,
+    /// Whether an arrival may enter at once.
+    pub session_free: bool,
+}
+
+impl Called {
+    fn after(room: &mut Room, now: Timestamp, order: &CallOrder) -> Self {
+        let facts = room.call(now, order);
+        Self { session_free: room.session_free(now), facts }
+    }
+}
+
+/// What a store answers.
+pub type Stored<T> = Result<T, StoreError>;
+
+/// Why a store did not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// It could not make the change durable.
+    #[error("the store did not confirm")]
+    Unavailable,
+    /// More operations wait than it takes on.
+    #[error("the store has more work than it takes on")]
+    Overloaded,
+}

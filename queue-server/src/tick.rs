@@ -1,0 +1,77 @@
+//! The clock of one room: every second it expires, decides the calls, has them made durable, and publishes the snapshot.
+
+use crate::{metrics::Metrics, rooms::ActiveRoom, store::StoreError};
+use shared::room::{Law, snapshot};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::{info, warn};
+
+pub const TICK: Duration = Duration::from_secs(1);
+
+/// Runs the ticks of one room.
+pub struct Ticker {
+    room: Arc<ActiveRoom>,
+    metrics: Arc<Metrics>,
+    law: Law,
+    failing: bool,
+}
+
+/// Why a tick published nothing. The next one tries again.
+#[derive(Debug, thiserror::Error)]
+pub enum TickError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("a snapshot could not be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl Ticker {
+    pub fn new(room: Arc<ActiveRoom>, metrics: Arc<Metrics>) -> Self {
+        Self { room, metrics, law: Law::default(), failing: false }
+    }
+
+    /// Ticks until the task is dropped.
+    pub async fn run(mut self) {
+        let mut ticks = interval(TICK);
+        // After a stall the room goes on from now: ticks that were missed are not made up for.
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let result = self.tick().await;
+            self.note(result);
+        }
+    }
+
+    /// One tick. The snapshot is published only after the store has made durable what it tells.
+    pub async fn tick(&mut self) -> Result<(), TickError> {
+        let started = Instant::now();
+        let ActiveRoom { event, settings, planted, store, .. } = &*self.room;
+        let facts = store.expire().await?;
+        let order = self.law.decide(settings, &facts);
+        let called = store.call(order.clone()).await?;
+        let snapshot =
+            snapshot(event, settings, &called.facts, &self.law, &order, called.session_free, *planted);
+        self.room.publish(snapshot)?;
+        self.metrics.note_tick(event, settings, &called.facts, started.elapsed());
+        Ok(())
+    }
+
+    /// Logs the first failure and the recovery, not every second in between.
+    fn note(&mut self, result: Result<(), TickError>) {
+        let event = &self.room.event;
+        match result {
+            Err(error) if !self.failing => {
+                warn!(%event, %error, "the room's tick failed; the last snapshot stands and ticks go on");
+                self.failing = true;
+            }
+            Ok(()) if self.failing => {
+                info!(%event, "the room ticks again");
+                self.failing = false;
+            }
+            _ => {}
+        }
+    }
+}
