@@ -1,11 +1,7 @@
 //! What every request handler sees.
 
 use crate::{clock::Clock, keys::PassSigner, metrics::Metrics, rooms::Rooms};
-use shared::{
-    config::{Config, SiteConfig},
-    http::cookie::{CookieDomain, CookieMode},
-    token::ServerKeys,
-};
+use shared::{config::Config, http::cookie::CookieMode, token::ServerKeys};
 use std::sync::Arc;
 
 /// The parts of a running server.
@@ -16,15 +12,11 @@ pub struct App {
     pub passes: PassSigner,
     pub rooms: Rooms,
     pub metrics: Arc<Metrics>,
-    pub cookies: CookieMode,
 }
 
-/// Which cookies this site uses. A domain that is none was refused with the configuration.
-pub fn cookie_mode(site: &SiteConfig) -> CookieMode {
-    let domain = site.cookie_domain.as_deref().and_then(|domain| CookieDomain::parse(domain).ok());
-    match domain {
-        _ if site.is_development() => CookieMode::Development,
-        Some(domain) => CookieMode::Domain(domain),
-        None => CookieMode::Host,
+impl App {
+    /// Which cookies this site uses.
+    pub fn cookies(&self) -> &CookieMode {
+        &self.config.site.cookie_mode
     }
 }

@@ -23,10 +23,7 @@ impl Clock {
     /// The clock of a running server. A wall clock before 1970 reads as 1970.
     pub fn start() -> Self {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self(Source::Process {
-            started_at: Timestamp::default().saturating_add(wall),
-            start: Instant::now(),
-        })
+        Self(Source::Process { started_at: Timestamp::default().saturating_add(wall), start: Instant::now() })
     }
 
     /// A clock that moves by hand, with the handle that moves it: microseconds since 1970.

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use shared::{
     config::{Config, RouteKind},
+    http::cookie::CookieMode,
     token::KeyId,
 };
 use std::{
@@ -110,10 +111,19 @@ fn serve(options: Serve) -> Result<()> {
 fn check(path: &Path) -> Result<()> {
     let config = read_config(path)?;
     let site = &config.site;
-    let cookies = if site.is_development() { "development cookies" } else { "production cookies" };
+    let cookies = match site.cookie_mode {
+        CookieMode::Development => "development cookies",
+        CookieMode::Host | CookieMode::Domain(_) => "production cookies",
+    };
     println!("{}: good.", path.display());
-    println!("Buyers reach the edge at {}; Fairgate's own calls lie under {} ({cookies}).", site.public_url, site.prefix);
-    println!("The queue server listens on {} and keeps its data in {}.", config.server.listen, config.server.data_dir);
+    println!(
+        "Buyers reach the edge at {}; Fairgate's own calls lie under {} ({cookies}).",
+        site.public_url, site.prefix
+    );
+    println!(
+        "The queue server listens on {} and keeps its data in {}.",
+        config.server.listen, config.server.data_dir
+    );
     for shop in &config.shops {
         let gated = shop.routes.iter().filter(|route| matches!(route.kind, RouteKind::Gated { .. })).count();
         println!("Shop {}: {} at {}, {gated} gated routes.", shop.id, shop.hosts.join(", "), shop.origin);
@@ -137,9 +147,8 @@ fn check(path: &Path) -> Result<()> {
 
 fn rotate(data_dir: &Path, prepare: bool) -> Result<()> {
     let mut keys = existing_keys(data_dir)?;
-    let PreparedKey { id, signs } = keys
-        .rotate(prepare)
-        .context("retire the oldest key first: `fairgate keys retire <id>`")?;
+    let PreparedKey { id, signs } =
+        keys.rotate(prepare).context("retire the oldest key first: `fairgate keys retire <id>`")?;
     keys.save(data_dir)?;
     let what = if signs { "signs from the next start on" } else { "is prepared and verifies only" };
     println!("Key {} {what}. Restart the server and give every edge its keys (`fairgate edge-keys`).", id.0);

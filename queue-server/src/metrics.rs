@@ -70,7 +70,11 @@ impl Metrics {
         registry.register("sessions", "Sessions counted against capacity", self.sessions.clone());
         registry.register("capacity", "Most sessions at once", self.capacity.clone());
         registry.register("waiting", "Live numbers not called yet", self.waiting.clone());
-        registry.register("called", "Called numbers inside turn_grace that have not come", self.called.clone());
+        registry.register(
+            "called",
+            "Called numbers inside turn_grace that have not come",
+            self.called.clone(),
+        );
         let tick_seconds = self.tick_seconds.clone();
         registry.register_with_unit("tick", "Time one tick took", Unit::Seconds, tick_seconds);
     }
@@ -97,7 +101,8 @@ impl Metrics {
         let labels = EventLabels { event: event.to_string() };
         let waiting = facts.lanes.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.waiting));
         let cohorts = facts.lanes.iter().flat_map(|lane| &lane.cohorts);
-        let called = cohorts.fold(0_u32, |sum, cohort| sum.saturating_add(cohort.called.saturating_sub(cohort.come)));
+        let called =
+            cohorts.fold(0_u32, |sum, cohort| sum.saturating_add(cohort.called.saturating_sub(cohort.come)));
         self.sessions.get_or_create(&labels).set(facts.sessions.into());
         self.capacity.get_or_create(&labels).set(settings.capacity.into());
         self.waiting.get_or_create(&labels).set(i64::try_from(waiting).unwrap_or(i64::MAX));

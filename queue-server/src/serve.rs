@@ -1,7 +1,7 @@
 //! Starts the parts of the server, and stops them in order.
 
 use crate::{
-    app::{App, cookie_mode},
+    app::App,
     clock::Clock,
     http,
     keys::{KeyFile, PassSigner},
@@ -17,7 +17,11 @@ use shared::{
     room::{Planted, Room},
 };
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
-use tokio::{net::TcpListener, signal::unix::{SignalKind, signal}, task::JoinSet};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+    task::JoinSet,
+};
 use tracing::info;
 
 /// What to run.
@@ -59,7 +63,6 @@ async fn serve(options: ServeOptions) -> Result<()> {
         tickers.spawn(ticker.run());
     }
     let app = Arc::new(App {
-        cookies: cookie_mode(&config.site),
         keys: keys.server_keys(),
         passes: PassSigner::new(keys.pass_keys())?,
         config,

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant as TokioInstant, MissedTickBehavior, interval_at};
 use tracing::{info, warn};
 
 pub const TICK: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ impl Ticker {
 
     /// Ticks until the task is dropped.
     pub async fn run(mut self) {
-        let mut ticks = interval(TICK);
+        let mut ticks = interval_at(TokioInstant::now() + TICK, TICK);
         // After a stall the room goes on from now: ticks that were missed are not made up for.
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {

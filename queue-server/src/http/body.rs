@@ -10,7 +10,9 @@ use shared::http::{navigation::return_path, reason::Reason};
 pub(super) enum BuyerBody {
     Json,
     /// The answer is a redirect; `return_to` is the shop's page to return to.
-    Form { return_to: Option<String> },
+    Form {
+        return_to: Option<String>,
+    },
 }
 
 #[derive(Deserialize)]
@@ -45,7 +47,8 @@ fn media_type(content_type: &str) -> Option<&'static str> {
     let media = parts.next()?;
     let known = ["application/json", "application/x-www-form-urlencoded"];
     let is_utf8 = |parameter: &str| {
-        let charset = parameter.split_once('=').filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
+        let charset =
+            parameter.split_once('=').filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
         charset.is_none_or(|(_, value)| value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8"))
     };
     let media = known.into_iter().find(|known| known.eq_ignore_ascii_case(media))?;

@@ -55,7 +55,9 @@ async fn route_to(app: &App, call: &Call, route: &FairgateRoute) -> Result<Respo
 fn snapshot(call: &Call, room: &ActiveRoom) -> Result<Response, Refusal> {
     let published = reply::snapshot(room)?;
     let is_known = call.header(header::IF_NONE_MATCH).is_some_and(|known| {
-        known.split(',').any(|etag| etag.trim().trim_start_matches("W/") == published.etag || etag.trim() == "*")
+        known
+            .split(',')
+            .any(|etag| etag.trim().trim_start_matches("W/") == published.etag || etag.trim() == "*")
     });
     let mut response = if is_known {
         reply::empty(StatusCode::NOT_MODIFIED)

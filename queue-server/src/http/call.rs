@@ -58,15 +58,9 @@ impl Call {
     /// The first value of a parameter of the query.
     pub(super) fn query(&self, name: &str) -> Option<String> {
         let query = self.uri.query().unwrap_or_default();
-        form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
-    }
-
-    pub(super) fn request_id(&self) -> &str {
-        &self.about.request_id
-    }
-
-    pub(super) fn language(&self) -> Language {
-        self.about.language
+        form_urlencoded::parse(query.as_bytes())
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.into_owned())
     }
 
     /// The reply to this call, refusals as problem JSON, with the request's id.
@@ -95,7 +89,15 @@ impl Call {
         if let Some(id) = text(&parts.headers, REQUEST_ID).filter(|id| is_from_edge && is_request_id(id)) {
             id.clone_into(&mut about.request_id);
         }
-        Ok(Self { method: parts.method, uri: parts.uri, headers: parts.headers, body, now, is_from_edge, about })
+        Ok(Self {
+            method: parts.method,
+            uri: parts.uri,
+            headers: parts.headers,
+            body,
+            now,
+            is_from_edge,
+            about,
+        })
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) struct PresentedDevice {
 
 /// The ticket of the request.
 pub(super) fn ticket(app: &App, call: &Call, event: &EventId) -> Result<PresentedTicket, Refusal> {
-    let name = app.cookies.name(Cookie::Ticket(event));
+    let name = app.cookies().name(Cookie::Ticket(event));
     let authorization = call.headers.get(header::AUTHORIZATION).map(axum::http::HeaderValue::as_bytes);
     let mut refusal = Refusal::new(Reason::NoTicket);
     for text in presented_tickets(authorization, call.cookies(), &name) {
@@ -42,7 +42,7 @@ pub(super) fn ticket(app: &App, call: &Call, event: &EventId) -> Result<Presente
 
 /// The device of the cookie, or a new one.
 pub(super) fn device(app: &App, call: &Call) -> PresentedDevice {
-    let name = app.cookies.name(Cookie::Device);
+    let name = app.cookies().name(Cookie::Device);
     let known = values(call.cookies(), &name).find_map(|value| app.keys.edge().open_device(value).ok());
     match known {
         Some(id) => PresentedDevice { id, is_new: false },
@@ -53,7 +53,7 @@ pub(super) fn device(app: &App, call: &Call) -> PresentedDevice {
 /// Whether the request carries a pass of this place, over or not: the room knows whether the session lives.
 pub(super) fn pass(app: &App, call: &Call, room: &ActiveRoom, place: Place) -> Result<(), Refusal> {
     let event = &room.event;
-    let name = app.cookies.name(Cookie::Pass(event));
+    let name = app.cookies().name(Cookie::Pass(event));
     let by_tag = values(call.cookies(), &name).filter_map(|value| {
         match app.keys.edge().open_pass(value, event, call.now) {
             Ok(claims) => Some(claims),
@@ -63,7 +63,8 @@ pub(super) fn pass(app: &App, call: &Call, room: &ActiveRoom, place: Place) -> R
     });
     // Clients without cookies send the JWT as the shop gets it.
     let by_signature = call.header(PASS).and_then(|jwt| app.passes.open(jwt));
-    let is_of_place = by_tag.chain(by_signature).any(|pass| pass.jti.event == *event && pass.jti.place == place);
+    let is_of_place =
+        by_tag.chain(by_signature).any(|pass| pass.jti.event == *event && pass.jti.place == place);
     if is_of_place { Ok(()) } else { Err(Refusal::new(Reason::PassInvalid)) }
 }
 

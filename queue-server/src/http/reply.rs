@@ -35,19 +35,26 @@ pub(super) struct PlaceTold<'a> {
 }
 
 /// The answer to a join, a redemption and a renewal.
-pub(super) fn place(app: &App, call: &Call, room: &ActiveRoom, told: PlaceTold<'_>) -> Result<Response, Refusal> {
+pub(super) fn place(
+    app: &App,
+    call: &Call,
+    room: &ActiveRoom,
+    told: PlaceTold<'_>,
+) -> Result<Response, Refusal> {
     let event = &room.event;
     let mut cookies = told.cookies;
-    cookies.push(app.cookies.set(Cookie::Ticket(event), &told.ticket, TICKET_LIFE));
-    for crowded_out in app.cookies.crowded_out(call.cookies(), event) {
-        cookies.push(app.cookies.clear(Cookie::Ticket(&crowded_out)));
+    cookies.push(app.cookies().set(Cookie::Ticket(event), &told.ticket, TICKET_LIFE));
+    for crowded_out in app.cookies().crowded_out(call.cookies(), event) {
+        cookies.push(app.cookies().clear(Cookie::Ticket(&crowded_out)));
     }
     let pass = match told.session {
         Some(session) => Some(sign_pass(app, call, room, told.place, session, &mut cookies)?),
         None => None,
     };
     let mut response = match told.body {
-        BuyerBody::Form { return_to } => redirect(&page_after(app, event, return_to.as_deref(), pass.is_some(), None)),
+        BuyerBody::Form { return_to } => {
+            redirect(&page_after(app, event, return_to.as_deref(), pass.is_some(), None))
+        }
         BuyerBody::Json => {
             let status = personal_status(call, &*snapshot(room)?, told.place)?;
             let reply = TicketReply {
@@ -131,7 +138,7 @@ fn sign_pass(
     let pass = Pass { event: &room.event, place, session, life: room.settings.pass_life };
     let token = app.passes.sign(&room.shop_id, &pass)?;
     let rest = session.expires_at.since(call.now);
-    cookies.push(app.cookies.set(Cookie::Pass(&room.event), &app.keys.edge().tag_pass(&token), rest));
+    cookies.push(app.cookies().set(Cookie::Pass(&room.event), &app.keys.edge().tag_pass(&token), rest));
     Ok(PassReply { token, expires_in_s: rest.as_secs(), renew_in_s: rest.as_secs() / 2 })
 }
 

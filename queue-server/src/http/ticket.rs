@@ -41,7 +41,7 @@ pub(super) async fn join(app: &App, call: &Call, room: &ActiveRoom) -> Result<Re
     let mut cookies = Vec::new();
     if device.is_new {
         let value = app.keys.edge().seal_device(&device.id);
-        cookies.push(app.cookies.set(Cookie::Device, &value, DEVICE_LIFE));
+        cookies.push(app.cookies().set(Cookie::Device, &value, DEVICE_LIFE));
     }
     let is_new_place = !joined.existed && joined.session.is_none();
     let told = reply::PlaceTold {
@@ -73,7 +73,8 @@ pub(super) async fn redeem(app: &App, call: &Call, room: &ActiveRoom) -> Result<
     let session = match room.store.redeem(place, presented.ticket.device).await? {
         Ok(session) => session,
         Err(refusal) => {
-            let refusal = Refusal::enter(refusal, room.settings.phase, next_poll(call, room, &presented.ticket));
+            let refusal =
+                Refusal::enter(refusal, room.settings.phase, next_poll(call, room, &presented.ticket));
             app.metrics.note_redemption(&room.event, refusal.reason.code());
             return reply::refused(app, &room.event, &body, refusal);
         }
@@ -97,7 +98,7 @@ pub(super) async fn abandon(app: &App, call: &Call, room: &ActiveRoom) -> Result
     abandoned.map_err(|_| Refusal::new(Reason::TicketVoid))?;
     let mut response = reply::empty(StatusCode::NO_CONTENT);
     let cleared = [Cookie::Ticket(&room.event), Cookie::Pass(&room.event)];
-    reply::set_cookies(&mut response, &cleared.map(|cookie| app.cookies.clear(cookie)));
+    reply::set_cookies(&mut response, &cleared.map(|cookie| app.cookies().clear(cookie)));
     Ok(response)
 }
 

@@ -132,7 +132,11 @@ impl KeyFile {
     fn to_text(&self) -> String {
         let mut text = format!("{HEAD}master = \"{}\"\n", self.master.to_text());
         for key in &self.pass_keys {
-            text.push_str(&format!("\n[[pass_key]]\nkid = \"{}\"\npem = \"\"\"\n{}\"\"\"\n", key.kid(), key.pem()));
+            text.push_str(&format!(
+                "\n[[pass_key]]\nkid = \"{}\"\npem = \"\"\"\n{}\"\"\"\n",
+                key.kid(),
+                key.pem()
+            ));
         }
         text
     }
@@ -173,7 +177,8 @@ struct PassKeyLayout {
 /// Passes live at most an hour, so older keys have nothing left to verify.
 const PASS_KEYS_MAX: usize = 3;
 
-const HEAD: &str = "# The secrets of this Fairgate installation. Whoever reads this file can mint places and passes.\n";
+const HEAD: &str =
+    "# The secrets of this Fairgate installation. Whoever reads this file can mint places and passes.\n";
 
 #[cfg(test)]
 mod tests {
