@@ -1,7 +1,21 @@
 //! The waiting page, whole in one reply, so that nothing it needs can itself be queued. Worker and queue server send it.
 
-use super::{language::Language, reason::Reason};
+mod shown;
+mod words;
+
+use super::{
+    language::Language,
+    reason::{Reason, ReasonUse},
+};
 use crate::{ids::EventId, time::Timestamp, wire::Status};
+use askama::Template;
+use core::time::Duration;
+use data_encoding::BASE64;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use shown::{PEOPLE_DRAWN, Shown, mode_of, shown};
+use std::{collections::BTreeMap, sync::LazyLock};
+use words::{Mode, Words, words};
 
 /// Everything that one visitor's waiting page depends on.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +32,8 @@ pub struct WaitingPage<'a> {
     pub standing: Standing<'a>,
     /// Why a call of the page without script, or the request that led here, was refused.
     pub refusal: Option<Reason>,
+    /// How long a called ticket keeps its full right; told in minutes, rounded down, at least one.
+    pub turn_grace: Duration,
     /// The time of the reply; the page tells ages from it, so that the visitor's clock does not matter.
     pub now: Timestamp,
     /// The id that finds this request in the logs.
@@ -36,14 +52,99 @@ pub enum Standing<'a> {
 }
 
 impl WaitingPage<'_> {
-    /// The page as HTML.
+    /// The page as HTML. Every value that comes from outside is escaped.
     pub fn render(&self) -> String {
-        String::new()
+        let words = words(self.language);
+        let mode = self.mode();
+        let view = match self.standing {
+            Standing::Holding(Some(status)) => shown(status, words, self.language, self.now),
+            _ => Shown::default(),
+        };
+        let page = Page {
+            lang: self.language.tag(),
+            heading: &words.mode(mode).heading,
+            text: if mode == Mode::Ended { self.refusal_text() } else { &words.mode(mode).text },
+            notice: self.notice(mode, &view),
+            can_join: !self.refusal.is_some_and(|reason| NO_MORE_JOINS.contains(&reason)),
+            you_x: you_x(view.ahead, mode),
+            people_x: core::array::from_fn(person_x),
+            keep: words.keep.with(self.turn_grace.as_secs().checked_div(60).unwrap_or(0).max(1)),
+            ticket_path: self.ticket_path(),
+            wait_path: wait_path(self.prefix, self.event, self.return_path),
+            wait_action: format!("{}/wait/{}", self.prefix, self.event),
+            return_path: self.return_path,
+            request_id: self.request_id,
+            event: self.event.as_str(),
+            data: self.data(mode, words),
+            mode: mode.name(),
+            words,
+            view,
+            css: CSS,
+            rules: RULES,
+            script: SCRIPT,
+        };
+        // Writing to a `String` fails only where a filter does, and the template has none that can.
+        page.render().unwrap_or_default()
     }
 
     /// Names in lower case and values, for 200 and 503 alike: never cached, never indexed, nothing loaded from anywhere.
     pub fn headers(&self) -> Vec<(&'static str, String)> {
-        vec![("content-type", "text/html; charset=utf-8".to_owned())]
+        vec![
+            ("content-type", "text/html; charset=utf-8".to_owned()),
+            ("content-language", self.language.tag().to_owned()),
+            ("cache-control", "private, no-store".to_owned()),
+            ("content-security-policy", CONTENT_SECURITY_POLICY.clone()),
+            ("referrer-policy", "same-origin".to_owned()),
+            ("x-content-type-options", "nosniff".to_owned()),
+            ("x-robots-tag", "noindex".to_owned()),
+        ]
+    }
+
+    fn mode(&self) -> Mode {
+        match (self.standing, self.refusal) {
+            (Standing::CookieLost, _) => Mode::Cookies,
+            (Standing::Holding(Some(status)), _) => mode_of(status.state),
+            (Standing::Holding(None), _) => Mode::Waiting,
+            (Standing::Outside, Some(reason)) if ends_the_wait(reason) => Mode::Ended,
+            (Standing::Outside, _) => Mode::Outside,
+        }
+    }
+
+    /// What happened to the request that led here comes before why the line stands.
+    fn notice(&self, mode: Mode, view: &Shown) -> String {
+        match (self.standing, self.refusal) {
+            (_, Some(reason)) if mode != Mode::Ended && !EXPECTED.contains(&reason) => {
+                reason.message(self.language).to_owned()
+            }
+            (Standing::Holding(None), _) => Reason::QueueUnreachable.message(self.language).to_owned(),
+            _ => view.notice.clone(),
+        }
+    }
+
+    fn refusal_text(&self) -> &'static str {
+        self.refusal.map_or("", |reason| reason.message(self.language))
+    }
+
+    fn ticket_path(&self) -> String {
+        format!("{}/events/{}/ticket", self.prefix, self.event)
+    }
+
+    /// What the script starts from, as JSON that cannot end the script element it stands in.
+    fn data(&self, mode: Mode, words: &Words) -> String {
+        let told = Reason::ALL.iter().filter(|reason| tells_why(**reason));
+        let data = Data {
+            mode: mode.name(),
+            event: self.event,
+            lang: self.language.tag(),
+            now_ms: self.now.as_millis(),
+            ticket_path: self.ticket_path(),
+            wait_path: wait_path(self.prefix, self.event, self.return_path),
+            return_path: self.return_path,
+            status: if let Standing::Holding(status) = self.standing { status } else { None },
+            words,
+            reasons: told.map(|reason| (reason.code(), reason.message(self.language))).collect(),
+        };
+        serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c")
     }
 }
 
@@ -70,3 +171,103 @@ pub fn wait_path(prefix: &str, event: &EventId, return_path: &str) -> String {
 pub fn joined_path(prefix: &str, event: &EventId, return_path: &str) -> String {
     format!("{}&joined=1", wait_path(prefix, event, return_path))
 }
+
+/// The parts of `assets/wait.html`.
+#[derive(Template)]
+#[template(path = "wait.html")]
+struct Page<'a> {
+    lang: &'a str,
+    mode: &'a str,
+    heading: &'a str,
+    text: &'a str,
+    notice: String,
+    can_join: bool,
+    you_x: usize,
+    people_x: [usize; PEOPLE_DRAWN],
+    keep: String,
+    ticket_path: String,
+    wait_path: String,
+    wait_action: String,
+    return_path: &'a str,
+    request_id: &'a str,
+    event: &'a str,
+    words: &'a Words,
+    view: Shown,
+    data: String,
+    css: &'a str,
+    rules: &'a str,
+    script: &'a str,
+}
+
+/// What `assets/wait.js` starts from.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Data<'a> {
+    mode: &'a str,
+    event: &'a EventId,
+    lang: &'a str,
+    now_ms: u64,
+    ticket_path: String,
+    wait_path: String,
+    return_path: &'a str,
+    status: Option<&'a Status>,
+    words: &'a Words,
+    reasons: BTreeMap<&'a str, &'a str>,
+}
+
+/// Reasons that a status may give for a line that stands still.
+fn tells_why(reason: Reason) -> bool {
+    reason.used_as() == ReasonUse::Standstill
+        || matches!(
+            reason,
+            Reason::EventClosed | Reason::OutOfStock | Reason::NotOpenYet | Reason::QueueUnreachable
+        )
+}
+
+/// Whether waiting cannot help against `reason`, so that the visitor has to decide anew.
+fn ends_the_wait(reason: Reason) -> bool {
+    !reason.is_retryable() && !EXPECTED.contains(&reason)
+}
+
+/// Where the script's `youX` puts the visitor, too.
+fn you_x(ahead: usize, mode: Mode) -> usize {
+    match mode {
+        Mode::Called | Mode::Late => 292,
+        _ if ahead > PEOPLE_DRAWN => 14,
+        _ => person_x(ahead),
+    }
+}
+
+fn person_x(index: usize) -> usize {
+    262_usize.saturating_sub(index.saturating_mul(18))
+}
+
+/// What leads everybody here: no word about it, the page itself is the answer.
+const EXPECTED: [Reason; 4] =
+    [Reason::QueueRequired, Reason::NoTicket, Reason::PassExpired, Reason::PassInvalid];
+
+/// The same list stands in `assets/rules.js`.
+const NO_MORE_JOINS: [Reason; 5] = [
+    Reason::EventClosed,
+    Reason::EventUnknown,
+    Reason::OutOfStock,
+    Reason::RoomFull,
+    Reason::OriginNotAllowed,
+];
+
+const CSS: &str = include_str!("../../../assets/wait.css");
+const RULES: &str = include_str!("../../../assets/rules.js");
+const SCRIPT: &str = include_str!("../../../assets/wait.js");
+
+/// Allows the page's own style and scripts by their hashes, calls to its own host, and nothing else. Framing stays
+/// possible: inside another site the page only says so, and its cookies do not reach it there.
+static CONTENT_SECURITY_POLICY: LazyLock<String> = LazyLock::new(|| {
+    let hash = |text: &str| format!("'sha256-{}'", BASE64.encode(&Sha256::digest(text.as_bytes())));
+    format!(
+        "default-src 'none'; style-src {}; script-src {} {}; img-src data:; connect-src 'self'; form-action 'self'; \
+         base-uri 'none'",
+        hash(CSS),
+        hash(RULES),
+        hash(SCRIPT)
+    )
+});

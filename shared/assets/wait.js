@@ -1,0 +1,239 @@
+// Drives the waiting page: asks, shows, enters. What it decides is in `rules.js`.
+{
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const { words, event, ticketPath, waitPath, returnPath } = data;
+  const part = Object.fromEntries([...document.querySelectorAll("[id]")].map((node) => [node.id, node]));
+  const startedAt = Date.now();
+  // The server's clock: the visitor's may be wrong, its pace is not.
+  const nowMs = () => data.nowMs + (Date.now() - startedAt);
+
+  let mode = data.mode;
+  let last = null; // the last status that was told
+  let joinedJustNow = false;
+  let faults = 0;
+  let notBefore = 0; // a refusal asked for silence until then
+  let askedAt = data.status ? startedAt : 0;
+  let timer = 0;
+  let busy = false;
+  let spoken = null;
+
+  // --- Asking
+
+  /** One call; null when the connection failed. */
+  async function call(method, path) {
+    const post = { headers: { "content-type": "application/json" }, body: "{}" };
+    try {
+      const reply = await fetch(ticketPath + path, {
+        method, cache: "no-store", signal: AbortSignal.timeout(15000), ...(method === "POST" ? post : {}),
+      });
+      const body = reply.status === 204 ? null : await reply.json();
+      return { status: reply.status, body };
+    } catch {
+      return null;
+    }
+  }
+
+  /** Asks what has to be asked next, once at a time, and plans the next time. */
+  async function step() {
+    if (busy || !isPoller || !["joining", "waiting", "called", "late"].includes(mode)) return;
+    clearTimeout(timer);
+    busy = true;
+    askedAt = Date.now();
+    const join = mode === "joining";
+    // A hidden tab does not enter: the session would run out before its owner looks.
+    const redeem = (mode === "called" || mode === "late") && !document.hidden;
+    const reply = join ? await call("POST", "") : redeem ? await call("POST", "/redeem") : await call("GET", "");
+    const result = outcome(reply, joinedJustNow);
+    joinedJustNow = join && result.kind === "status";
+    faults = result.kind === "offline" || reply.status >= 500 ? faults + 1 : 0;
+    const wait = delayMs(result, faults, Math.random());
+    notBefore = result.kind === "later" ? Date.now() + result.waitMs : 0;
+    busy = false;
+    take(result);
+    tabs?.postMessage(result);
+    if (result.kind === "entered") location.replace(returnPath);
+    // Whoever has just been called goes in at once.
+    const calledNow = result.kind === "status" && result.status.state === "called" && !redeem && !document.hidden;
+    plan(calledNow ? 0 : wait);
+  }
+
+  function plan(afterMs) {
+    clearTimeout(timer);
+    timer = setTimeout(step, afterMs);
+  }
+
+  /** Asks at once on waking, unless it has just asked or a refusal wants silence. */
+  function wake() {
+    if (document.hidden) return;
+    becomePoller(true);
+    if (Date.now() > Math.max(notBefore, askedAt + 2000)) step();
+  }
+
+  // --- Showing
+
+  /** Takes in what a reply meant, here or in another tab. */
+  function take(result) {
+    const { kind } = result;
+    if (kind === "status") {
+      if (result.joined) forgetLowest();
+      last = result.status;
+      mode = last.state;
+      show("", "");
+    } else if (kind === "later") show(result.code === "NOT_YOUR_TURN" ? "" : result.text, "");
+    else if (kind === "offline") show(words.offline, "offline");
+    else {
+      mode = kind;
+      last = null;
+      show("", "", result.text);
+      part.joinForm.hidden = !(result.canJoin ?? true);
+    }
+  }
+
+  function show(trouble, fault, text) {
+    const view = last ? shown(last, data, nowMs(), lowest(last)) : { mode, position: null, notice: "", message: "" };
+    if (view.position !== null) keepLowest(view.position);
+    const heading = words.modes[mode].heading;
+    const notice = trouble || view.notice;
+    document.documentElement.dataset.mode = mode;
+    document.documentElement.dataset.still = notice ? "yes" : "no";
+    put("heading", heading);
+    put("text", text ?? words.modes[mode].text);
+    put("notice", notice);
+    put("message", view.message);
+    for (const name of ["before", "figure", "after", "eta", "moved", "number"]) put(name, view[name] ?? "");
+    for (const [index, person] of [...part.people.children].entries()) {
+      person.setAttribute("visibility", index < (view.ahead ?? 0) ? "visible" : "hidden");
+    }
+    part.you.setAttribute("cx", youX(view.ahead ?? 0, mode));
+    document.title = mode === "waiting" ? `${view.before}${view.figure}${view.after}` : heading;
+    keepFocus();
+    speak(spokenKey({ ...view, mode, notice: fault || notice }), [heading, notice, view.message,
+      view.position === null ? text : view.before + view.figure + view.after, notice ? "" : view.eta]);
+  }
+
+  function put(name, text) {
+    if (part[name].textContent !== text) part[name].textContent = text;
+  }
+
+  /** The visitor's mark on the line; `shown.rs` places it alike. */
+  function youX(ahead, inMode) {
+    return ["called", "late", "entered"].includes(inMode) ? 292 : ahead > 12 ? 14 : 262 - 18 * ahead;
+  }
+
+  /** Changes the status region only when something happened: screen readers speak every change. */
+  function speak(key, sentences) {
+    if (spoken !== null && spoken !== key) {
+      part.spoken.textContent = sentences.filter(Boolean).map((text) => text.replace(/[^.。!?]$/, "$&.")).join(" ");
+    }
+    spoken = key;
+  }
+
+  /** A button that goes away must not take the keyboard with it. */
+  function keepFocus() {
+    const focused = document.activeElement;
+    if (focused !== document.body && focused.getClientRects().length === 0) part.heading.focus();
+  }
+
+  // --- The lowest position told to this ticket, in any tab: what is shown never rises.
+
+  const lowestKey = `fairgate-lowest-${event}`;
+  function lowest(status) {
+    try {
+      const [number, position] = JSON.parse(localStorage.getItem(lowestKey));
+      return number === status.ticketNumber ? position : null;
+    } catch {
+      return null;
+    }
+  }
+  function keepLowest(position) {
+    try {
+      localStorage.setItem(lowestKey, JSON.stringify([last.ticketNumber, position]));
+    } catch {} // Storage is blocked: the line itself never moves back.
+  }
+  function forgetLowest() {
+    try {
+      localStorage.removeItem(lowestKey);
+    } catch {}
+  }
+
+  // --- Tabs: one asks, the others show what it was told. The one in front takes over.
+
+  let isPoller = !navigator.locks;
+  let queued = null;
+  function becomePoller(inFront) {
+    if (isPoller) return;
+    queued?.abort();
+    queued = new AbortController();
+    let held = false;
+    const hold = () => {
+      held = isPoller = true;
+      plan(last ? Math.max(0, askedAt + last.nextPollMs - Date.now()) : 0);
+      return new Promise(() => {});
+    };
+    const options = inFront ? { steal: true } : { signal: queued.signal };
+    navigator.locks.request(`fairgate-poller-${event}`, options, hold).catch((error) => {
+      if (held) {
+        // A tab that came to the front took over.
+        isPoller = false;
+        clearTimeout(timer);
+        becomePoller(false);
+      } else if (error.name !== "AbortError") {
+        // No locks here after all.
+        isPoller = true;
+        plan(0);
+      }
+    });
+  }
+  const tabs = window.BroadcastChannel ? new BroadcastChannel(`fairgate-${event}`) : null;
+  tabs?.addEventListener("message", ({ data: result }) => {
+    askedAt = Date.now();
+    take(result);
+  });
+
+  // --- Buttons
+
+  part.joinForm.addEventListener("submit", (press) => {
+    press.preventDefault();
+    mode = "joining";
+    last = null;
+    show("", "");
+    step();
+  });
+  part.enterForm.addEventListener("submit", (press) => {
+    press.preventDefault();
+    step();
+  });
+  part.leave.addEventListener("click", () => part.leaveDialog.showModal());
+  part.leaveDialog.addEventListener("close", async () => {
+    if (part.leaveDialog.returnValue !== "yes") return;
+    const reply = await call("DELETE", "");
+    const result = reply?.status < 300 ? { kind: "left" } : outcome(reply, false);
+    take(result);
+    tabs?.postMessage(result);
+  });
+
+  // --- Start
+
+  document.documentElement.classList.add("live");
+  // The page may stand at the address of a refused form: a reload shall ask for the page, not send the form again.
+  if (location.pathname + location.search !== waitPath) history.replaceState(null, "", waitPath);
+  addEventListener("visibilitychange", wake);
+  addEventListener("online", wake);
+  addEventListener("pageshow", (shownAgain) => shownAgain.persisted && wake());
+  setInterval(() => last && put("moved", shown(last, data, nowMs()).moved), 10000);
+
+  const framed = () => {
+    try {
+      return top.location.origin !== location.origin;
+    } catch {
+      return true;
+    }
+  };
+  if (!navigator.cookieEnabled) mode = "cookies";
+  else if (mode === "outside" && framed()) mode = "framed";
+  else if (mode === "outside" && !data.refused) mode = "joining";
+  if (data.status) take({ kind: "status", status: data.status });
+  else if (mode !== "outside") show("", "");
+  becomePoller(!document.hidden);
+  if (!navigator.locks) plan(data.status ? data.status.nextPollMs : 0);
+}
