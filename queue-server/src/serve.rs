@@ -8,15 +8,20 @@ use crate::{
     metrics::Metrics,
     plant,
     rooms::{ActiveRoom, Rooms, room_settings},
-    store::{MemoryStore, RoomStore},
+    store::{EmbeddedStore, HostedRoom, MemoryStore, OpenError, RoomStore},
     tick::Ticker,
 };
 use anyhow::{Context, Result};
 use shared::{
-    config::Config,
+    config::{Config, EventConfig},
     room::{Planted, Room},
 };
-use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
@@ -53,7 +58,13 @@ async fn serve(options: ServeOptions) -> Result<()> {
     let clock = Clock::start();
     let keys = KeyFile::open(&data_dir)?;
     let listener = bind(listen).await?;
-    let rooms = memory_rooms(&config, planted, &clock);
+    let (rooms, embedded) = match store {
+        StoreKind::Memory => (memory_rooms(&config, planted, &clock), None),
+        StoreKind::Embedded => {
+            let store = open_embedded(&config, planted, &clock, &data_dir)?;
+            (embedded_rooms(&config, planted, &store), Some(store))
+        }
+    };
     let metrics = Arc::new(Metrics::new());
     let mut tickers = JoinSet::new();
     for room in rooms.values() {
@@ -75,6 +86,9 @@ async fn serve(options: ServeOptions) -> Result<()> {
     let stop = stop_signal()?;
     axum::serve(listener, http::router(app)).with_graceful_shutdown(stop).await?;
     tickers.shutdown().await;
+    if let Some(store) = embedded {
+        store.close().await;
+    }
     info!("stopped");
     Ok(())
 }
@@ -86,6 +100,25 @@ fn memory_rooms(config: &Config, planted: Planted, clock: &Clock) -> Rooms {
         (event.id.clone(), Arc::new(ActiveRoom::new(event, planted, store)))
     };
     config.events.iter().map(room).collect()
+}
+
+fn open_embedded(
+    config: &Config,
+    planted: Planted,
+    clock: &Clock,
+    data_dir: &Path,
+) -> Result<EmbeddedStore, OpenError> {
+    let hosted =
+        |event: &EventConfig| HostedRoom { event: event.id.clone(), settings: room_settings(event), planted };
+    EmbeddedStore::open(data_dir, config.events.iter().map(hosted).collect(), clock.clone())
+}
+
+fn embedded_rooms(config: &Config, planted: Planted, store: &EmbeddedStore) -> Rooms {
+    let room = |event: &EventConfig| {
+        let store: Arc<dyn RoomStore> = store.room(&event.id)?;
+        Some((event.id.clone(), Arc::new(ActiveRoom::new(event, planted, store))))
+    };
+    config.events.iter().filter_map(room).collect()
 }
 
 async fn bind(listen: SocketAddr) -> Result<TcpListener> {

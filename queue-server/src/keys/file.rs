@@ -20,8 +20,8 @@ pub struct KeyFile {
 /// Why the secrets cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
-    #[error("cannot {action} {path}: {source}", path = path.display())]
-    Io { action: &'static str, path: PathBuf, source: io::Error },
+    #[error("cannot {action} {path}: {error}", path = path.display())]
+    Io { action: &'static str, path: PathBuf, error: io::Error },
     #[error("{path} is not a key file of Fairgate; restore it from a backup, or remove it to void all tickets", path = path.display())]
     Unreadable { path: PathBuf },
     #[error("{0}")]
@@ -49,7 +49,7 @@ impl KeyFile {
         match fs::read_to_string(&path) {
             Ok(text) => Self::parse(&text).ok_or(KeyFileError::Unreadable { path }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Self::create(data_dir),
-            Err(source) => Err(KeyFileError::Io { action: "read", path, source }),
+            Err(error) => Err(KeyFileError::Io { action: "read", path, error }),
         }
     }
 
@@ -91,7 +91,7 @@ impl KeyFile {
     /// Writes the file anew, whole or not at all.
     pub fn save(&self, data_dir: &Path) -> Result<(), KeyFileError> {
         let (draft, path) = (self.write_draft(data_dir)?, path_in(data_dir));
-        fs::rename(&draft, &path).map_err(|source| KeyFileError::Io { action: "write", path, source })
+        fs::rename(&draft, &path).map_err(|error| KeyFileError::Io { action: "write", path, error })
     }
 
     fn create(data_dir: &Path) -> Result<Self, KeyFileError> {
@@ -103,7 +103,7 @@ impl KeyFile {
         match linked {
             Ok(()) => Ok(keys),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Self::open(data_dir),
-            Err(source) => Err(KeyFileError::Io { action: "write", path, source }),
+            Err(error) => Err(KeyFileError::Io { action: "write", path, error }),
         }
     }
 
@@ -117,7 +117,7 @@ impl KeyFile {
         };
         match write() {
             Ok(()) => Ok(path),
-            Err(source) => Err(KeyFileError::Io { action: "write", path, source }),
+            Err(error) => Err(KeyFileError::Io { action: "write in", path: data_dir.to_owned(), error }),
         }
     }
 

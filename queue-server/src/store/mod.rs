@@ -2,8 +2,10 @@
 //!
 //! The store owns the clock, because the machine that keeps the state must also say when something happened to it.
 
+mod embedded;
 mod memory;
 
+pub use embedded::{EmbeddedRoom, EmbeddedStore, HostedRoom, OpenError, Opener};
 pub use memory::MemoryStore;
 
 use async_trait::async_trait;

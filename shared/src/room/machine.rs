@@ -174,7 +174,8 @@ impl Room {
         self.facts(now)
     }
 
-    /// Calls numbers as the law ordered.
+    /// Calls numbers as the law ordered. The answer waits for the commit: a snapshot is made from it, and neither its tick nor
+    /// its serving number may fall behind in a crash.
     pub fn call(&mut self, now: Timestamp, order: &CallOrder) -> Facts {
         let now = self.observe(now);
         self.expected = order.expected;
@@ -186,6 +187,7 @@ impl Room {
                 self.call_lane(lane, count, now);
             }
         }
+        self.changes.before_reply();
         self.facts(now)
     }
 

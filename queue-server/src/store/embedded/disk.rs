@@ -1,0 +1,156 @@
+//! The file: records of all rooms by event and key, and the version of their format.
+
+use redb::{Database, DatabaseError, ReadableDatabase, StorageError, TableDefinition, TableError};
+use shared::{
+    ids::EventId,
+    room::{Changes, RecordError, RecordKey, RecordValue},
+};
+use std::{io, path::Path};
+
+/// The file and how to open it again: after a failed write the database must be reopened.
+pub(super) struct Disk {
+    opener: Opener,
+    database: Option<Database>,
+}
+
+/// Opens the database of a store.
+pub type Opener = Box<dyn Fn() -> Result<Database, OpenError> + Send>;
+
+/// Why a store cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("{path} is in use by another fairgate: stop it, or name another directory with --data-dir")]
+    Locked { path: String },
+    #[error("cannot write in {path}: {error}; name a directory of yours with --data-dir")]
+    Unwritable { path: String, error: io::Error },
+    #[error(
+        "the store has format {found}, this fairgate knows {FORMAT}: use the newer fairgate that wrote it"
+    )]
+    NewerFormat { found: u64 },
+    #[error("the store cannot be read: {0}; restore it from a backup")]
+    Record(#[from] RecordError),
+    #[error("the store cannot be opened: {0}")]
+    Database(#[from] redb::Error),
+    #[error("the store's thread cannot be started: {0}")]
+    Thread(io::Error),
+}
+
+/// Opens `rooms.redb` in a directory, which is made where it is missing.
+pub(super) fn opener(data_dir: &Path) -> Opener {
+    let path = data_dir.join("rooms.redb");
+    let data_dir = data_dir.to_owned();
+    Box::new(move || {
+        let unwritable = |error| OpenError::Unwritable { path: data_dir.display().to_string(), error };
+        std::fs::create_dir_all(&data_dir).map_err(unwritable)?;
+        Database::create(&path).map_err(|error| match error {
+            DatabaseError::DatabaseAlreadyOpen => OpenError::Locked { path: data_dir.display().to_string() },
+            DatabaseError::Storage(StorageError::Io(source)) => unwritable(source),
+            other => OpenError::Database(other.into()),
+        })
+    })
+}
+
+impl Disk {
+    pub(super) fn open(opener: Opener) -> Result<Self, OpenError> {
+        let mut disk = Self { opener, database: None };
+        disk.database()?;
+        Ok(disk)
+    }
+
+    /// Everything that is durable of one room.
+    pub(super) fn records(&mut self, event: &EventId) -> Result<Vec<(RecordKey, RecordValue)>, OpenError> {
+        let bytes = read_event(self.database()?, event).map_err(OpenError::Database)?;
+        let decode =
+            |(key, value): &(Vec<u8>, Vec<u8>)| Ok((RecordKey::decode(key)?, RecordValue::decode(value)?));
+        bytes.iter().map(decode).collect()
+    }
+
+    /// Makes changes durable, all or none. After an error the database is closed, and opened again when it is next needed.
+    pub(super) fn commit(&mut self, changed: &[(&EventId, Changes)]) -> Result<(), OpenError> {
+        let committed = write(self.database()?, changed);
+        if committed.is_err() {
+            self.database = None;
+        }
+        committed
+    }
+
+    fn database(&mut self) -> Result<&Database, OpenError> {
+        let database = match self.database.take() {
+            Some(database) => database,
+            None => {
+                let database = (self.opener)()?;
+                check_format(&database)?;
+                database
+            }
+        };
+        Ok(self.database.insert(database))
+    }
+}
+
+/// A new file gets the format of this build; a newer one is left alone.
+fn check_format(database: &Database) -> Result<(), OpenError> {
+    let stored = || -> Result<Option<u64>, redb::Error> {
+        let transaction = database.begin_read()?;
+        match transaction.open_table(META) {
+            Ok(table) => Ok(table.get(FORMAT_KEY)?.map(|format| format.value())),
+            Err(TableError::TableDoesNotExist(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    };
+    match stored()? {
+        Some(found) if found > FORMAT => Err(OpenError::NewerFormat { found }),
+        Some(_) => Ok(()),
+        None => Ok(begin(database)?),
+    }
+}
+
+fn begin(database: &Database) -> Result<(), redb::Error> {
+    let transaction = database.begin_write()?;
+    transaction.open_table(META)?.insert(FORMAT_KEY, FORMAT)?;
+    transaction.open_table(RECORDS)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+type RecordBytes = Vec<(Vec<u8>, Vec<u8>)>;
+
+fn read_event(database: &Database, event: &EventId) -> Result<RecordBytes, redb::Error> {
+    let transaction = database.begin_read()?;
+    let table = transaction.open_table(RECORDS)?;
+    let mut records = Vec::new();
+    for record in table.range((event.as_str(), [].as_slice())..)? {
+        let (key, value) = record?;
+        let (owner, key) = key.value();
+        if owner != event.as_str() {
+            break;
+        }
+        records.push((key.to_vec(), value.value().to_vec()));
+    }
+    Ok(records)
+}
+
+fn write(database: &Database, changed: &[(&EventId, Changes)]) -> Result<(), OpenError> {
+    let transaction = database.begin_write().map_err(redb::Error::from)?;
+    {
+        let mut table = transaction.open_table(RECORDS).map_err(redb::Error::from)?;
+        for (event, changes) in changed {
+            for (key, value) in &changes.records {
+                let key = key.encode()?;
+                let key = (event.as_str(), key.as_slice());
+                let stored = match value {
+                    Some(value) => table.insert(key, value.encode()?.as_slice()).map(drop),
+                    None => table.remove(key).map(drop),
+                };
+                stored.map_err(redb::Error::from)?;
+            }
+        }
+    }
+    transaction.commit().map_err(redb::Error::from)?;
+    Ok(())
+}
+
+const RECORDS: TableDefinition<'_, (&str, &[u8]), &[u8]> = TableDefinition::new("records");
+const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+const FORMAT_KEY: &str = "format";
+/// Raised when records of an older build can no longer be read as they are.
+const FORMAT: u64 = 1;
