@@ -1,42 +1,57 @@
-//! The Worker in front of the shop.
+#![doc = include_str!("../README.md")]
 
+mod calls;
+mod clock;
+mod durable;
+mod gated;
+mod incoming;
+mod isolate;
+mod limits;
+mod origin;
+mod page;
 #[cfg(feature = "plant")]
 mod plant;
+mod refusal;
+mod reply;
+mod reporting;
+mod rooms;
+mod server;
 
-use worker::{Context, DurableObject, Env, Request, Response, Result, State, durable_object, event};
+use incoming::Incoming;
+use refusal::Refusal;
+use shared::http::cors::Caller;
+use shared::http::reason::Reason;
+use shared::http::route::{RequestLine, RouteMatch, RouteTarget, find};
+use worker::web_sys::{Request, Response};
+use worker::{Context, Env, Result, event};
 
-/// Answers one request.
+/// Answers one request: first what it is, then the file that answers it. Every refusal is written here.
 #[event(fetch)]
-async fn fetch(request: Request, env: Env, _context: Context) -> Result<Response> {
+async fn fetch(request: Request, env: Env, context: Context) -> Result<Response> {
     #[cfg(feature = "plant")]
-    if let Some(response) = plant::answer(&request.path(), &env).await {
+    if let Some(response) = plant::answer(&request, &env).await {
         return response;
     }
-    match request.path().as_str() {
-        "/limiter" => {
-            let stub = env.durable_object("LIMITER")?.id_from_name("hello")?.get_stub()?;
-            stub.fetch_with_str("http://limiter/").await
+    let Some(isolate) = isolate::current(&env) else {
+        return Ok(Refusal::from(Reason::Misconfigured).unread_response(&request)?);
+    };
+    let incoming = Incoming::read(request, isolate, env, context)?;
+    Ok(match answer(&incoming).await {
+        Ok(response) => response,
+        Err(refusal) => refusal.response(&incoming)?,
+    })
+}
+
+async fn answer(incoming: &Incoming) -> std::result::Result<Response, Refusal> {
+    let Incoming { isolate, method, host, path, .. } = incoming;
+    let RouteMatch { shop, target } = find(&isolate.config, &RequestLine { method, host, path })?;
+    let caller = Caller::of(shop, incoming.origin.as_deref());
+    match target {
+        RouteTarget::Fairgate(call) => calls::answer(incoming, shop, &call, caller).await,
+        RouteTarget::Gated { route, path } => {
+            let answer = gated::answer(incoming, shop, route, &path).await;
+            answer.map_err(|refusal| refusal.readable_by(caller))
         }
-        _ => Response::ok("hello"),
-    }
-}
-
-/// Counts its calls.
-#[durable_object]
-pub struct LimiterObject {
-    calls: std::cell::Cell<u32>,
-}
-
-impl DurableObject for LimiterObject {
-    fn new(_state: State, _env: Env) -> Self {
-        Self { calls: std::cell::Cell::new(0) }
-    }
-
-    async fn fetch(&self, request: Request) -> Result<Response> {
-        #[cfg(feature = "plant")]
-        plant::in_object(&request.path());
-        let _ = request;
-        self.calls.set(self.calls.get() + 1);
-        Response::ok(self.calls.get().to_string())
+        RouteTarget::Open | RouteTarget::Bypass(_) => origin::pass_through(incoming, shop).await,
     }
 }

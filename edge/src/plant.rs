@@ -2,10 +2,16 @@
 
 use std::time::Duration;
 
-use worker::{Delay, Env, Response, Result};
+use worker::{Delay, Env, Response, Result, Url, web_sys};
 
 /// Answers `/.fairgate/plant/…`; `None` for every other path.
-pub(crate) async fn answer(path: &str, env: &Env) -> Option<Result<Response>> {
+pub(crate) async fn answer(request: &web_sys::Request, env: &Env) -> Option<Result<web_sys::Response>> {
+    let url = Url::parse(&request.url()).ok()?;
+    let answer = at(url.path(), env).await?;
+    Some(answer.map(Into::into))
+}
+
+async fn at(path: &str, env: &Env) -> Option<Result<Response>> {
     match path.strip_prefix("/.fairgate/plant/")? {
         "panic" => panic!("planted"),
         "panic-after-io" => {

@@ -4,10 +4,10 @@ use super::Buyer;
 use crate::config::{PolicyConfig, PolicyKey, PollConfig};
 use crate::http::client::Ipv6Prefix;
 use crate::http::ratelimit::{QuotaReport, RateLimitFields, rate_limit_fields};
-use crate::limiter::check::Charge;
-use crate::limiter::gcra::GcraPolicy;
+use crate::limiter::Decision;
+use crate::limiter::check::{Charge, CheckRequest};
 use crate::limiter::key::Key;
-use crate::limiter::{Decision, Policy};
+use crate::token::Ticket;
 use core::fmt;
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ pub fn limits<'c>(shop_id: &str, policies: &'c [Arc<PolicyConfig>], buyer: &Buye
         };
         let hash = |action| Key { service: shop_id, action, identity }.hash().ok();
         let [shard, ..] = hash(HOME_ACTION)?.0;
-        let charge = Charge { policy: limiter(policy)?, key: hash(&policy.name)?, cost: 1 };
+        let charge = Charge { policy: policy.limiter, key: hash(&policy.name)?, cost: 1 };
         Some(Limit { name: &policy.name, home: Home { kind: policy.key, shard }, charge })
     };
     let of = |key| policies.iter().filter(move |policy| policy.key == key).filter_map(limit);
@@ -98,17 +98,20 @@ pub fn bound<'c>(limits: &[Limit<'c>], decisions: &[Option<Decision>]) -> Option
     Some(Bound { policy, retry_after, fields: rate_limit_fields(&reports) })
 }
 
-/// The limiter of one device's polls.
-pub fn poll_policy(poll: &PollConfig) -> Option<Policy> {
-    let policy = GcraPolicy::new(poll.burst_capacity.into(), poll.rate.into(), poll.period);
-    policy.ok().map(Policy::Gcra)
-}
-
-/// The limiter of a policy; there is one for every number that the configuration admits.
-fn limiter(policy: &PolicyConfig) -> Option<Policy> {
-    let limiter = GcraPolicy::new(policy.burst_capacity.into(), policy.rate.into(), policy.period);
-    limiter.ok().map(Policy::Gcra)
+/// What a poll of this ticket's device is charged to, in the memory of the isolate that answers it.
+pub fn poll_limit(
+    poll: &PollConfig,
+    shop_id: &str,
+    ticket: &Ticket,
+) -> Option<(Limit<'static>, CheckRequest)> {
+    let key = Key { service: shop_id, action: POLL_ACTION, identity: &ticket.device.0 }.hash().ok()?;
+    let charge = Charge { policy: poll.limiter, key, cost: 1 };
+    let home = Home { kind: PolicyKey::Device, shard: 0 };
+    Some((Limit { name: POLL_ACTION, home, charge }, CheckRequest::new(vec![charge]).ok()?))
 }
 
 /// No policy can have this name, so homes never follow from a policy's own keys.
 const HOME_ACTION: &str = "/home";
+
+/// The name of the poll budget in `RateLimit-Policy`.
+const POLL_ACTION: &str = "poll";

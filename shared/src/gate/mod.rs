@@ -30,7 +30,7 @@ pub use ended::{EndedPlaces, PLACES_MAX};
 pub use forwarding::{
     fairgate_cookies, hides_method, is_for_this_hop_only, is_ours, overrides_method, return_path_of,
 };
-pub use limits::{Bound, Home, Limit, bound, by_home, limits, poll_policy};
+pub use limits::{Bound, Home, Limit, bound, by_home, limits, poll_limit};
 pub use outcome::{outcome_of, session_end};
 pub use reports::{ENDS_MAX, REPORT_EVERY, Reports};
 pub use snapshots::{Look, RENEWAL_TIME_MAX, SNAPSHOT_FRESH_FOR, SNAPSHOT_KEPT_FOR, SnapshotSlot};

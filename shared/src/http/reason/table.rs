@@ -221,6 +221,10 @@ reasons! {
         "This part has more work than it takes on."
         "We are very busy. Wait a moment, then try again."
         "系統忙碌中，請稍候再試。";
+    Misconfigured "MISCONFIGURED" Refusal 503 Blank Later
+        "The edge has no configuration or keys that it can read; its log says what is wrong."
+        "This shop is being set up. Try again in a moment."
+        "商店設定中，請稍後再試。";
     Internal "INTERNAL" Refusal 500 Blank Never
         "A bug in Fairgate; the request id finds it in the log."
         "Something went wrong on our side."

@@ -1,0 +1,70 @@
+//! Fairgate's own calls, under its prefix.
+
+pub(crate) mod forward;
+mod jwks;
+mod snapshot;
+mod status;
+mod wait;
+
+use crate::incoming::Incoming;
+use crate::refusal::Refusal;
+use crate::reply::Reply;
+use shared::config::ShopConfig;
+use shared::http::cors::Caller;
+use shared::http::reason::Reason;
+use shared::http::route::FairgateRoute;
+use worker::web_sys::Response;
+
+pub(crate) async fn answer(
+    incoming: &Incoming,
+    shop: &ShopConfig,
+    call: &FairgateRoute,
+    caller: Caller<'_>,
+) -> Result<Response, Refusal> {
+    if *call == FairgateRoute::Preflight {
+        return Ok(Reply::empty(204).with(caller.preflight_headers()).response()?);
+    }
+    let answer = route(incoming, shop, call, caller).await;
+    let response = answer.map_err(|refusal| refusal.readable_by(caller))?;
+    for (name, value) in caller.headers() {
+        response.headers().append(name, &value)?;
+    }
+    Ok(response)
+}
+
+async fn route(
+    incoming: &Incoming,
+    shop: &ShopConfig,
+    call: &FairgateRoute,
+    caller: Caller<'_>,
+) -> Result<Response, Refusal> {
+    if changes_something(call) && caller == Caller::Foreign {
+        return Err(Reason::OriginNotAllowed.into());
+    }
+    match call {
+        FairgateRoute::Snapshot(event) => snapshot::answer(incoming, event).await,
+        FairgateRoute::Status(event) => status::answer(incoming, shop, event).await,
+        FairgateRoute::Join(event) => forward::join(incoming, shop, event).await,
+        FairgateRoute::Redeem(event) => {
+            forward::by_ticket(incoming, shop, event, "POST", "ticket/redeem").await
+        }
+        FairgateRoute::Abandon(event) => forward::by_ticket(incoming, shop, event, "DELETE", "ticket").await,
+        FairgateRoute::Renew(event) => {
+            forward::by_ticket(incoming, shop, event, "POST", "session/renew").await
+        }
+        FairgateRoute::WaitPage(event) => wait::answer(incoming, event).await,
+        FairgateRoute::Jwks => jwks::answer(incoming).await,
+        // The waiting page carries everything it needs.
+        FairgateRoute::Asset(_) | FairgateRoute::Preflight => Err(Reason::RouteUnknown.into()),
+    }
+}
+
+fn changes_something(call: &FairgateRoute) -> bool {
+    matches!(
+        call,
+        FairgateRoute::Join(_)
+            | FairgateRoute::Redeem(_)
+            | FairgateRoute::Abandon(_)
+            | FairgateRoute::Renew(_)
+    )
+}

@@ -1,0 +1,3 @@
+//! The Durable Objects, one a file.
+
+mod limiter;

@@ -1,0 +1,211 @@
+//! A gated mutation: add to cart. The order of the steps is the order of their cost.
+
+use crate::calls::forward::{self, Buyers};
+use crate::incoming::Incoming;
+use crate::origin::{self, ToShop};
+use crate::page::Waiting;
+use crate::refusal::Refusal;
+use crate::reply::{self, SET_COOKIE, cookies_set, value_set};
+use crate::{limits, reporting, rooms};
+use futures_util::future::join;
+use shared::config::{RouteConfig, RouteKind, ShopConfig};
+use shared::gate::{
+    Admission, Asked, Buyer, Entered, HeldPass, PassView, admit, after_asking, limits as limits_of,
+};
+use shared::http::cookie::Cookie;
+use shared::http::page::wait_path;
+use shared::http::path::CanonicalPath;
+use shared::http::reason::Reason;
+use shared::http::sku::{BODY_BYTES_MAX, Sku, SkuRequest, extract, needs_body};
+use shared::ids::EventId;
+use shared::wire::Snapshot;
+use std::sync::Arc;
+use worker::console_warn;
+use worker::web_sys::Response;
+
+pub(crate) async fn answer(
+    incoming: &Incoming,
+    shop: &ShopConfig,
+    route: &RouteConfig,
+    path: &CanonicalPath,
+) -> Result<Response, Refusal> {
+    let buyer = incoming.buyer()?;
+    if let RouteKind::Gated { limits, .. } = &route.kind {
+        limits::check(incoming, &limits_of(&shop.id, limits, &buyer)).await?;
+    }
+    let body = if needs_body(route) { Some(incoming.body(BODY_BYTES_MAX).await?) } else { None };
+    let sku = sku(incoming, route, path, body.as_deref())?;
+    let Some(event) = shop.event_of_sku(&sku) else {
+        return to_shop(incoming, shop, body.as_deref()).await;
+    };
+    let gated = Gated { incoming, shop, event, buyer: &buyer, body: body.as_deref() };
+    let snapshot = rooms::snapshot(incoming, event).await?;
+    let passes = buyer.passes(&incoming.isolate.config, event);
+    let admission = gated.with_view(snapshot.as_deref(), |view| admit(view, &passes))?;
+    match admission {
+        Admission::Pass(pass) => gated.go_on(pass).await,
+        Admission::Ask => gated.ask(snapshot.as_ref()).await,
+        Admission::Wait(reason) => gated.wait(reason, snapshot.as_deref(), Vec::new()),
+    }
+}
+
+/// What is on sale without a queue goes on, under its limits.
+async fn to_shop(incoming: &Incoming, shop: &ShopConfig, body: Option<&[u8]>) -> Result<Response, Refusal> {
+    let response = origin::send(incoming, shop, &ToShop { body, pass: None }).await?;
+    reporting::note_session_end(incoming, shop, &response, None)?;
+    Ok(reply::passed_on(&response, [])?)
+}
+
+fn sku(
+    incoming: &Incoming,
+    route: &RouteConfig,
+    path: &CanonicalPath,
+    body: Option<&[u8]>,
+) -> Result<Sku, Reason> {
+    let (content_type, content_encoding) =
+        (incoming.header("content-type"), incoming.header("content-encoding"));
+    let request = SkuRequest {
+        content_type: content_type.as_deref(),
+        content_encoding: content_encoding.as_deref(),
+        query: incoming.query(),
+        body: body.unwrap_or_default(),
+    };
+    extract(route, path, &request)
+}
+
+/// A gated request whose event is known.
+struct Gated<'a> {
+    incoming: &'a Incoming,
+    shop: &'a ShopConfig,
+    event: &'a EventId,
+    buyer: &'a Buyer<'a>,
+    body: Option<&'a [u8]>,
+}
+
+impl Gated<'_> {
+    /// On to the shop with a pass, which is renewed beside the shop's work when half of its life is over.
+    async fn go_on(&self, pass: HeldPass<'_>) -> Result<Response, Refusal> {
+        let renewal = async { if pass.renews { self.renew().await } else { Vec::new() } };
+        let to_shop = ToShop { body: self.body, pass: Some(pass.jwt) };
+        let (response, cookies) = join(origin::send(self.incoming, self.shop, &to_shop), renewal).await;
+        self.reply(&response?, Some(pass), cookies)
+    }
+
+    /// Joins and enters by one call to the queue server, as it seems that nobody waits.
+    async fn ask(&self, snapshot: Option<&Arc<Snapshot>>) -> Result<Response, Refusal> {
+        let incoming = self.incoming;
+        let joining = &incoming.isolate.config.join.limits;
+        limits::check(incoming, &limits_of(&self.shop.id, joining, self.buyer)).await?;
+        let path = format!("events/{}/ticket", self.event);
+        let call = forward::call(incoming, Buyers::json("POST", &path, JOIN_BUDGET_MS));
+        let (cookies, was_reached) = match call.send(&incoming.isolate).await {
+            // A reply of 5xx is the server's own trouble, such as a store that did not confirm.
+            Ok(response) => (cookies_set(&response)?, response.status() < 500),
+            Err(_) => (Vec::new(), false),
+        };
+        let pass_name = incoming.isolate.config.site.cookie_mode.name(Cookie::Pass(self.event));
+        let asked = match value_set(&cookies, &pass_name) {
+            Some(pass) => Asked::Entered(pass),
+            None if was_reached => Asked::InLine,
+            None => Asked::Unreachable,
+        };
+        let entered = self.with_view(snapshot.map(AsRef::as_ref), |view| after_asking(view, asked))?;
+        match entered {
+            Entered::Pass(pass) => {
+                let to_shop = ToShop { body: self.body, pass: Some(pass.jwt) };
+                let response = origin::send(incoming, self.shop, &to_shop).await?;
+                self.reply(&response, Some(pass), cookies.clone())
+            }
+            Entered::Unproved => {
+                self.count_unproved();
+                let to_shop = ToShop { body: self.body, pass: None };
+                self.reply(&origin::send(incoming, self.shop, &to_shop).await?, None, Vec::new())
+            }
+            Entered::Wait(reason) => {
+                incoming.room(self.event)?.slot.borrow_mut().note_line();
+                self.wait(reason, snapshot.map(AsRef::as_ref), cookies)
+            }
+        }
+    }
+
+    /// The waiting page for a navigation, a refusal that tells where to wait for everybody else.
+    fn wait(
+        &self,
+        reason: Reason,
+        snapshot: Option<&Snapshot>,
+        cookies: Vec<String>,
+    ) -> Result<Response, Refusal> {
+        let incoming = self.incoming;
+        let return_path = incoming.page_before();
+        if !incoming.is_navigation() {
+            let url = wait_path(&incoming.isolate.config.site.prefix, self.event, &return_path);
+            let cookies = cookies.into_iter().map(|cookie| (SET_COOKIE, cookie));
+            return Err(Refusal::wait(reason, url).with_headers(cookies));
+        }
+        let waiting = Waiting {
+            event: self.event,
+            return_path: &return_path,
+            snapshot,
+            refusal: Some(reason),
+            joined: false,
+            cookies,
+            status: 503,
+        };
+        waiting.response(incoming, self.buyer)
+    }
+
+    /// The shop's reply for the client; what it says about the session and the cart is noted.
+    fn reply(
+        &self,
+        response: &Response,
+        pass: Option<HeldPass<'_>>,
+        cookies: Vec<String>,
+    ) -> Result<Response, Refusal> {
+        reporting::note_outcome(self.incoming, self.event, response.status());
+        let session = pass.map(|pass| (self.event, pass.place));
+        reporting::note_session_end(self.incoming, self.shop, response, session)?;
+        let cookies = cookies.into_iter().map(|cookie| (SET_COOKIE, cookie));
+        Ok(reply::passed_on(response, cookies)?)
+    }
+
+    /// The cookies of a renewed session; none where it fails, because the pass in hand still opens the gate.
+    async fn renew(&self) -> Vec<String> {
+        let path = format!("events/{}/session/renew", self.event);
+        let call = forward::call(self.incoming, Buyers::json("POST", &path, RENEW_BUDGET_MS));
+        match call.send(&self.incoming.isolate).await {
+            Ok(response) if response.status() == 200 => cookies_set(&response).unwrap_or_default(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn count_unproved(&self) {
+        let count = &self.incoming.isolate.unproved_requests;
+        count.set(count.get().saturating_add(1));
+        if count.get().is_power_of_two() {
+            console_warn!("{} requests went on without a pass while the queue server is away", count.get());
+        }
+    }
+
+    fn with_view<T>(
+        &self,
+        snapshot: Option<&Snapshot>,
+        decide: impl FnOnce(&PassView<'_>) -> T,
+    ) -> Result<T, Refusal> {
+        let ended = self.incoming.room(self.event)?.ended.borrow();
+        let view = PassView {
+            keys: &self.incoming.isolate.keys,
+            event: self.event,
+            shop_id: &self.shop.id,
+            ended: &ended,
+            snapshot,
+            now: self.incoming.now,
+        };
+        Ok(decide(&view))
+    }
+}
+
+/// An arrival waits no longer than this to learn whether there is a line.
+const JOIN_BUDGET_MS: u32 = 3_000;
+
+/// A renewal runs beside the shop's work and must not hold up its reply.
+const RENEW_BUDGET_MS: u32 = 1_000;

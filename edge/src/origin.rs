@@ -1,0 +1,99 @@
+//! Requests on their way to the shop, and its replies on their way back.
+
+use crate::incoming::Incoming;
+use crate::refusal::{OriginFault, Refusal};
+use crate::{reply, reporting};
+use futures_util::future::{Either, select};
+use shared::config::ShopConfig;
+use shared::gate::{hides_method, is_for_this_hop_only, is_ours, overrides_method};
+use std::pin::pin;
+use std::time::Duration;
+use worker::js_sys::Uint8Array;
+use worker::wasm_bindgen::JsValue;
+use worker::web_sys::{Headers, Request, RequestInit, RequestRedirect, Response};
+use worker::{AbortController, Delay, Fetch, console_warn};
+
+/// What the shop gets besides the client's own fields.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ToShop<'a> {
+    /// The body, where it was read to find the SKU; otherwise the client's streams through.
+    pub(crate) body: Option<&'a [u8]>,
+    /// The JWT of the buyer's session.
+    pub(crate) pass: Option<&'a str>,
+}
+
+/// Sends a request that is not gated to the shop and its reply to the client.
+pub(crate) async fn pass_through(incoming: &Incoming, shop: &ShopConfig) -> Result<Response, Refusal> {
+    let response = send(incoming, shop, &ToShop::default()).await?;
+    reporting::note_session_end(incoming, shop, &response, None)?;
+    Ok(reply::passed_on(&response, [])?)
+}
+
+/// Sends a request to the shop; the reply is as the shop made it.
+pub(crate) async fn send(
+    incoming: &Incoming,
+    shop: &ShopConfig,
+    to_shop: &ToShop<'_>,
+) -> Result<Response, Refusal> {
+    let request = request(incoming, shop, to_shop)?;
+    let abort = AbortController::default();
+    let signal = abort.signal();
+    let fetch = Fetch::Request(request.into());
+    // The budget ends with the head of the reply: its body may stream for as long as the shop likes.
+    let outcome = match select(pin!(fetch.send_with_signal(&signal)), Delay::from(BUDGET)).await {
+        Either::Left((reply, _)) => reply,
+        Either::Right(_) => {
+            abort.abort();
+            return Err(OriginFault::TimedOut.into());
+        }
+    };
+    let response = outcome.map_err(|error| {
+        console_warn!("the shop {} did not answer: {error}", shop.id);
+        OriginFault::Unreachable
+    })?;
+    Ok(response.into())
+}
+
+fn request(incoming: &Incoming, shop: &ShopConfig, to_shop: &ToShop<'_>) -> Result<Request, JsValue> {
+    let init = RequestInit::new();
+    init.set_method(&incoming.method);
+    let headers = headers(incoming, shop, to_shop)?;
+    init.set_headers(&headers);
+    init.set_redirect(RequestRedirect::Manual);
+    match (to_shop.body, incoming.request.body()) {
+        (Some(bytes), _) if !bytes.is_empty() => init.set_body(&Uint8Array::from(bytes)),
+        (None, Some(stream)) => init.set_body(&stream),
+        _ => {}
+    }
+    Request::new_with_str_and_init(&format!("{}{}", shop.origin, incoming.path_and_query), &init)
+}
+
+fn headers(incoming: &Incoming, shop: &ShopConfig, to_shop: &ToShop<'_>) -> Result<Headers, JsValue> {
+    let hides_method = hides_method(shop, &incoming.path);
+    let headers = Headers::new()?;
+    for (name, value) in reply::entries(&incoming.headers)? {
+        let stops_here = is_ours(&name)
+            || is_for_this_hop_only(&name) && !is_web_socket(&name, &value)
+            || hides_method && overrides_method(&name);
+        if !stops_here {
+            headers.append(&name, &value)?;
+        }
+    }
+    let scheme = if incoming.isolate.config.site.public_url.is_https() { "https" } else { "http" };
+    headers.set("x-forwarded-for", &incoming.address.ip().to_string())?;
+    headers.set("x-forwarded-host", &incoming.host)?;
+    headers.set("x-forwarded-proto", scheme)?;
+    headers.set("fairgate-request-id", &incoming.request_id)?;
+    if let Some(pass) = to_shop.pass {
+        headers.set("fairgate-pass", pass)?;
+    }
+    Ok(headers)
+}
+
+/// The one upgrade that the runtime can carry.
+fn is_web_socket(name: &str, value: &str) -> bool {
+    name == "upgrade" && value.eq_ignore_ascii_case("websocket")
+}
+
+/// From the request to the head of the shop's reply.
+const BUDGET: Duration = Duration::from_secs(30);

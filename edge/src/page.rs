@@ -1,0 +1,80 @@
+//! The waiting page, as the answer to a refused navigation and as a call of its own.
+
+use crate::incoming::Incoming;
+use crate::refusal::Refusal;
+use crate::reply::{Reply, SET_COOKIE, value_set};
+use shared::gate::Buyer;
+use shared::http::cookie::{Cookie, DEVICE_LIFE};
+use shared::http::page::{Standing, WaitingPage};
+use shared::http::reason::Reason;
+use shared::ids::EventId;
+use shared::room::status;
+use shared::token::{DeviceId, Ticket};
+use shared::wire::Snapshot;
+use uuid::Uuid;
+use worker::web_sys::Response;
+
+/// What a waiting page is about.
+pub(crate) struct Waiting<'a> {
+    pub(crate) event: &'a EventId,
+    pub(crate) return_path: &'a str,
+    pub(crate) snapshot: Option<&'a Snapshot>,
+    /// Why the buyer was sent here; `None` where the page was asked for.
+    pub(crate) refusal: Option<Reason>,
+    /// The page follows a join by form, so that a ticket cookie should have come along.
+    pub(crate) joined: bool,
+    /// `Set-Cookie` values of the queue server, for a buyer whom this very request brought into the line.
+    pub(crate) cookies: Vec<String>,
+    pub(crate) status: u16,
+}
+
+impl Waiting<'_> {
+    pub(crate) fn response(self, incoming: &Incoming, buyer: &Buyer<'_>) -> Result<Response, Refusal> {
+        let ticket = self.ticket(incoming, buyer);
+        let known = self.snapshot.zip(ticket.as_ref());
+        let status = known.and_then(|(snapshot, ticket)| status(snapshot, ticket.place, incoming.now));
+        let standing = match &ticket {
+            // A ticket of an earlier epoch holds nothing any more.
+            Some(_) if self.snapshot.is_none() || status.is_some() => Standing::Holding(status.as_ref()),
+            None if self.joined => Standing::CookieLost,
+            _ => Standing::Outside,
+        };
+        let page = WaitingPage {
+            event: self.event,
+            prefix: &incoming.isolate.config.site.prefix,
+            return_path: self.return_path,
+            language: incoming.language(),
+            standing,
+            refusal: self.refusal,
+            now: incoming.now,
+            request_id: &incoming.request_id,
+        };
+        let retry_after = (self.status >= 400).then(|| ("retry-after", RETRY_AFTER_S.to_owned()));
+        let device = new_device_cookie(incoming, buyer, &self.cookies);
+        let cookies = self.cookies.into_iter().chain(device).map(|cookie| (SET_COOKIE, cookie));
+        let reply = Reply::new(self.status, page.render());
+        Ok(reply.with(page.headers()).with(retry_after).with(cookies).response()?)
+    }
+
+    /// The ticket that was just given, or else the one that came along.
+    fn ticket(&self, incoming: &Incoming, buyer: &Buyer<'_>) -> Option<Ticket> {
+        let (config, keys) = (&incoming.isolate.config, &incoming.isolate.keys);
+        let given = value_set(&self.cookies, &config.site.cookie_mode.name(Cookie::Ticket(self.event)));
+        let given = given.and_then(|text| keys.open_ticket(text, self.event).ok());
+        given.or_else(|| buyer.ticket(config, keys, self.event).ok().map(|found| found.ticket))
+    }
+}
+
+/// A device cookie for a browser that has none, so that its join and its limits are its own from the start.
+fn new_device_cookie(incoming: &Incoming, buyer: &Buyer<'_>, cookies: &[String]) -> Option<String> {
+    let (config, keys) = (&incoming.isolate.config, &incoming.isolate.keys);
+    let mode = &config.site.cookie_mode;
+    if buyer.device.is_some() || value_set(cookies, &mode.name(Cookie::Device)).is_some() {
+        return None;
+    }
+    let device = DeviceId(*Uuid::new_v4().as_bytes());
+    Some(mode.set(Cookie::Device, &keys.seal_device(&device), DEVICE_LIFE))
+}
+
+/// When a client that cannot run the page may try again, in seconds.
+const RETRY_AFTER_S: &str = "5";

@@ -1,0 +1,102 @@
+//! What the queue server is told beside the answers: how gated requests ended, and which sessions the shop ended.
+
+use crate::incoming::Incoming;
+use crate::isolate::Isolate;
+use crate::refusal::{Refusal, ServerUnreachable};
+use crate::server::ServerCall;
+use shared::config::ShopConfig;
+use shared::gate::{EndedPlaces, PASS_GRACE, PassView, REPORT_EVERY, find_pass, outcome_of, session_end};
+use shared::ids::{EventId, Place};
+use shared::wire::Report;
+use std::rc::Rc;
+use worker::web_sys::Response;
+use worker::{Delay, console_warn};
+
+/// Counts how a gated request ended; the counts of a second travel together.
+pub(crate) fn note_outcome(incoming: &Incoming, event: &EventId, status: u16) {
+    let outcome = outcome_of(status);
+    let begins_flush = incoming.isolate.reports.borrow_mut().count(event, outcome, incoming.now);
+    if begins_flush {
+        let isolate = Rc::clone(&incoming.isolate);
+        incoming.beside(async move {
+            Delay::from(REPORT_EVERY).await;
+            flush(&isolate).await;
+        });
+    }
+}
+
+/// Ends what the shop's reply says has ended: the session of this gated request, or, on another route, the buyer's sessions
+/// in events of this shop.
+pub(crate) fn note_session_end(
+    incoming: &Incoming,
+    shop: &ShopConfig,
+    response: &Response,
+    gated: Option<(&EventId, Place)>,
+) -> Result<(), Refusal> {
+    let field = response.headers().get("fairgate-session")?;
+    let Some(end) = field.as_deref().and_then(session_end) else { return Ok(()) };
+    let sessions = match gated {
+        Some((event, place)) => vec![(event.clone(), place)],
+        None => sessions_of(incoming, shop)?,
+    };
+    if sessions.is_empty() {
+        return Ok(());
+    }
+    for (event, place) in &sessions {
+        incoming.isolate.reports.borrow_mut().end(event, *place, end);
+        // This isolate knows it at once; the others learn it from the feed.
+        let pass_life = incoming.isolate.config.event(event).map_or(PASS_GRACE, |event| event.pass_life);
+        incoming.room(event)?.ended.borrow_mut().insert(*place, incoming.now, pass_life + PASS_GRACE);
+    }
+    let isolate = Rc::clone(&incoming.isolate);
+    incoming.beside(async move { flush(&isolate).await });
+    Ok(())
+}
+
+/// The living sessions of this buyer in events of this shop.
+fn sessions_of(incoming: &Incoming, shop: &ShopConfig) -> Result<Vec<(EventId, Place)>, Refusal> {
+    let Isolate { config, keys, .. } = &*incoming.isolate;
+    // Without cookies that can be read there is no session to end.
+    let Ok(buyer) = incoming.buyer() else { return Ok(Vec::new()) };
+    let mut sessions = Vec::new();
+    for event in config.events.iter().filter(|event| event.shop_id == shop.id) {
+        let ended = EndedPlaces::default();
+        let view = PassView {
+            keys,
+            event: &event.id,
+            shop_id: &shop.id,
+            ended: &ended,
+            snapshot: None,
+            now: incoming.now,
+        };
+        let held = find_pass(&view, &buyer.passes(config, &event.id));
+        sessions.extend(held.map(|pass| (event.id.clone(), pass.place)));
+    }
+    Ok(sessions)
+}
+
+async fn flush(isolate: &Isolate) {
+    let Some(report) = isolate.reports.borrow_mut().take() else { return };
+    if send(isolate, &report).await.is_err() {
+        isolate.reports.borrow_mut().put_back(report);
+    }
+}
+
+async fn send(isolate: &Isolate, report: &Report) -> Result<(), ServerUnreachable> {
+    let body = serde_json::to_vec(report).map_err(|error| {
+        console_warn!("a report cannot be written: {error}");
+        ServerUnreachable
+    })?;
+    let call = ServerCall {
+        method: "POST",
+        path_and_query: "/v1/edge/report".to_owned(),
+        client_address: String::new(),
+        headers: vec![("content-type", "application/json".to_owned())],
+        body,
+        budget_ms: BUDGET_MS,
+    };
+    let status = call.send(isolate).await?.status();
+    if status == 204 { Ok(()) } else { Err(ServerUnreachable) }
+}
+
+const BUDGET_MS: u32 = 2_000;
