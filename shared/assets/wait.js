@@ -13,6 +13,7 @@
   let faults = 0;
   let notBefore = 0; // a refusal asked for silence until then
   let askedAt = data.status ? startedAt : 0;
+  let dueAt = 0; // when to ask again
   let timer = 0;
   let busy = false;
   let spoken = null;
@@ -46,27 +47,28 @@
     const result = outcome(reply, joinedJustNow);
     joinedJustNow = join && result.kind === "status";
     faults = result.kind === "offline" || reply.status >= 500 ? faults + 1 : 0;
-    const wait = delayMs(result, faults, Math.random());
     notBefore = result.kind === "later" ? Date.now() + result.waitMs : 0;
+    // Whoever has just been called goes in at once.
+    const goesIn = result.kind === "status" && result.status.state === "called" && !redeem && !document.hidden;
+    dueAt = goesIn ? 0 : Date.now() + delayMs(result, faults, Math.random());
     busy = false;
     take(result);
     tabs?.postMessage(result);
     if (result.kind === "entered") location.replace(returnPath);
-    // Whoever has just been called goes in at once.
-    const calledNow = result.kind === "status" && result.status.state === "called" && !redeem && !document.hidden;
-    plan(calledNow ? 0 : wait);
+    plan();
   }
 
-  function plan(afterMs) {
+  function plan() {
     clearTimeout(timer);
-    timer = setTimeout(step, afterMs);
+    if (isPoller) timer = setTimeout(step, Math.max(0, dueAt - Date.now()));
   }
 
   /** Asks at once on waking, unless it has just asked or a refusal wants silence. */
   function wake() {
     if (document.hidden) return;
+    dueAt = Math.min(dueAt, Math.max(notBefore, askedAt + 2000));
+    plan();
     becomePoller(true);
-    if (Date.now() > Math.max(notBefore, askedAt + 2000)) step();
   }
 
   // --- Showing
@@ -167,7 +169,7 @@
     let held = false;
     const hold = () => {
       held = isPoller = true;
-      plan(last ? Math.max(0, askedAt + last.nextPollMs - Date.now()) : 0);
+      plan();
       return new Promise(() => {});
     };
     const options = inFront ? { steal: true } : { signal: queued.signal };
@@ -180,13 +182,14 @@
       } else if (error.name !== "AbortError") {
         // No locks here after all.
         isPoller = true;
-        plan(0);
+        plan();
       }
     });
   }
   const tabs = window.BroadcastChannel ? new BroadcastChannel(`fairgate-${event}`) : null;
   tabs?.addEventListener("message", ({ data: result }) => {
     askedAt = Date.now();
+    dueAt = askedAt + delayMs(result, 0, 0);
     take(result);
   });
 
@@ -232,8 +235,10 @@
   if (!navigator.cookieEnabled) mode = "cookies";
   else if (mode === "outside" && framed()) mode = "framed";
   else if (mode === "outside" && !data.refused) mode = "joining";
-  if (data.status) take({ kind: "status", status: data.status });
-  else if (mode !== "outside") show("", "");
-  becomePoller(!document.hidden);
-  if (!navigator.locks) plan(data.status ? data.status.nextPollMs : 0);
+  if (data.status) {
+    take({ kind: "status", status: data.status });
+    if (mode === "waiting") dueAt = startedAt + data.status.nextPollMs;
+  } else if (mode !== data.mode) show("", "");
+  if (isPoller) plan();
+  else becomePoller(!document.hidden);
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{ids::EventId, time::Timestamp, wire::Status};
 use askama::Template;
-use core::time::Duration;
+use core::{fmt::Write as _, time::Duration};
 use data_encoding::BASE64;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -161,7 +161,8 @@ pub fn wait_path(prefix: &str, event: &EventId, return_path: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
             path.push(char::from(byte));
         } else {
-            path.push_str(&format!("%{byte:02X}"));
+            // Writing to a `String` cannot fail.
+            let _ = write!(path, "%{byte:02X}");
         }
     }
     path
