@@ -18,24 +18,29 @@ async fn at(path: &str, env: &Env) -> Option<Result<Response>> {
             Delay::from(Duration::from_millis(10)).await;
             panic!("planted")
         }
-        "panic-in-object" => Some(call_object(env).await),
+        "panic-in-object" => Some(call_object(env, "/plant/panic").await),
         "stack-overflow" => Some(Response::ok(overflow(1).to_string())),
         "slow" => {
             Delay::from(Duration::from_secs(20)).await;
             Some(Response::ok("slow"))
         }
+        "sound" => Some(Response::ok("sound")),
+        "sound-object" => Some(call_object(env, "/plant/sound").await),
         _ => None,
     }
 }
 
-/// Breaks the instance from inside a Durable Object.
-pub(crate) fn in_object(path: &str) {
-    assert!(path != "/plant/panic", "planted");
+/// Answers inside a Durable Object, or breaks the instance from there; `None` for every other path.
+pub(crate) fn in_object(path: &str) -> Option<Result<Response>> {
+    match path.strip_prefix("/plant/")? {
+        "panic" => panic!("planted"),
+        _ => Some(Response::ok("sound")),
+    }
 }
 
-async fn call_object(env: &Env) -> Result<Response> {
+async fn call_object(env: &Env, path: &str) -> Result<Response> {
     let stub = env.durable_object("LIMITER")?.id_from_name("planted")?.get_stub()?;
-    stub.fetch_with_str("http://limiter/plant/panic").await
+    stub.fetch_with_str(&format!("http://limiter{path}")).await
 }
 
 fn overflow(depth: u64) -> u64 {

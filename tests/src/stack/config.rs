@@ -23,15 +23,24 @@ impl DemoConfig {
         let path = workspace_root().join("tests/demo/fairgate.toml");
         let text =
             std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        Self::parse(&text)
+    }
+
+    /// A configuration from the text of its file.
+    pub fn parse(text: &str) -> Result<Self> {
         Ok(Self(text.parse()?))
     }
 
-    /// Moves every part to its address, and believes forwarded addresses of this machine.
+    /// Believes the forwarded addresses that programs on this machine send.
+    pub fn trust_this_machine(&mut self) -> Result<()> {
+        self.top("site", "trusted_proxies", vec!["127.0.0.0/8"])
+    }
+
+    /// Moves every part to its address.
     pub fn place(&mut self, at: Addresses) -> Result<()> {
         let port = at.edge.port();
         let site = self.table("site")?;
         site.insert("public_url".to_owned(), format!("http://localhost:{port}").into());
-        site.insert("trusted_proxies".to_owned(), vec!["127.0.0.0/8"].into());
         self.table("edge")?.insert("queue_server".to_owned(), format!("http://{}", at.queue_server).into());
         self.table("server")?.insert("listen".to_owned(), at.queue_server.to_string().into());
         for shop in self.entries("shop")? {

@@ -46,6 +46,11 @@ impl Edge {
         Ok(Self { address: setup.address, process })
     }
 
+    /// Fails when it has ended by itself.
+    pub fn check_alive(&mut self) -> Result<()> {
+        self.process.check_alive()
+    }
+
     /// The end of what it printed.
     pub fn log_tail(&self) -> String {
         self.process.log_tail()

@@ -64,6 +64,7 @@ impl Stack {
         })
         .await?;
         setup.config.place(Addresses { edge, queue_server, shop: shop.address })?;
+        setup.config.trust_this_machine()?;
         let (config, data_dir) = (dir.path().join("fairgate.toml"), dir.path().join("data"));
         let text = setup.config.to_text()?;
         std::fs::write(&config, &text)?;
@@ -102,7 +103,7 @@ fn no_redirects() -> reqwest::redirect::Policy {
 }
 
 /// Addresses of this machine on ports that are free now.
-fn free_addresses<const N: usize>() -> Result<[SocketAddr; N]> {
+pub fn free_addresses<const N: usize>() -> Result<[SocketAddr; N]> {
     let held: Vec<TcpListener> =
         (0..N).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect::<Result<_, _>>()?;
     let mut free = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)); N];

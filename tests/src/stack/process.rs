@@ -63,9 +63,12 @@ impl Process {
         Ok(())
     }
 
-    /// The status it ended with, if it has ended.
-    pub fn ended(&mut self) -> Result<Option<std::process::ExitStatus>> {
-        Ok(self.child.try_wait()?)
+    /// Fails, with the end of what it printed, when it has ended by itself.
+    pub fn check_alive(&mut self) -> Result<()> {
+        match self.child.try_wait()? {
+            None => Ok(()),
+            Some(status) => anyhow::bail!("{} ended by itself ({status}):\n{}", self.name, self.log_tail()),
+        }
     }
 
     /// The end of what it printed.

@@ -60,6 +60,11 @@ impl QueueServer {
         Ok(())
     }
 
+    /// Fails when it has ended by itself.
+    pub fn check_alive(&mut self) -> Result<()> {
+        self.process.as_mut().map_or(Ok(()), Process::check_alive)
+    }
+
     pub fn pause(&self) -> Result<()> {
         self.running()?.pause()
     }

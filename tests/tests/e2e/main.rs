@@ -1,3 +1,4 @@
 //! End to end: the real queue server, the real Worker in `workerd`, the demo shop, over HTTP.
 
 mod origin_check;
+mod worker_panic;

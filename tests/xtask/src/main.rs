@@ -2,10 +2,12 @@
 
 mod npm;
 mod progress;
+mod rush;
 mod server;
 mod suite;
 mod tidy;
 mod tools;
+mod up;
 mod worker;
 mod workspace;
 
@@ -26,6 +28,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    Up(up::Options),
+    Rush(tests::rush::Options),
     /// Build the Worker into target/edge and the queue server
     Build {
         /// Compile planted faults in, for the tests of the checkers
@@ -56,6 +60,8 @@ fn run(task: &Task) -> Result<()> {
             worker::build(&progress, faults)?;
             server::build(&progress, faults).map(|_program| ())
         }
+        Task::Up(options) => up::run(&progress, options),
+        Task::Rush(options) => rush::run(&progress, options),
         Task::Test => suite::run(&progress),
         Task::Tidy => {
             let findings = tidy::check()?;

@@ -41,6 +41,14 @@ impl Progress {
         outcome
     }
 
+    /// Waits for one step.
+    pub(crate) async fn step_async<T>(&self, name: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let started = Instant::now();
+        let outcome = work.await;
+        self.end_line(name, started, outcome.is_ok());
+        outcome
+    }
+
     /// Runs `command` as one step. Its failure is an error.
     pub(crate) fn run(&self, name: &str, command: &mut Command) -> Result<()> {
         let output = self.watch(name, command)?;

@@ -14,11 +14,12 @@ pub(crate) fn build(progress: &Progress, faults: Faults) -> Result<PathBuf> {
     let program = workspace::target().join("debug/fairgate");
     match faults {
         Faults::None => {
-            progress.run("build the queue server", &mut workspace::cargo(&["build", PACKAGE]))?;
+            progress.run("build the queue server", &mut workspace::cargo(&["build", PACKAGE, US]))?;
             Ok(program)
         }
         Faults::Planted => {
-            let mut cargo = workspace::cargo(&["build", PACKAGE, "--features=plant"]);
+            let mut cargo =
+                workspace::cargo(&["build", PACKAGE, US, "--features=fairgate-queue-server/plant"]);
             progress.run("build the queue server with planted faults", &mut cargo)?;
             // Cargo gives both variants one name; the next build without faults puts its own there.
             let planted = workspace::target().join("plant/fairgate");
@@ -30,3 +31,6 @@ pub(crate) fn build(progress: &Progress, faults: Faults) -> Result<PathBuf> {
 }
 
 const PACKAGE: &str = "--package=fairgate-queue-server";
+
+/// Named too, so that cargo chooses the features of dependencies as it did for this program, and compiles none of them again.
+const US: &str = "--package=xtask";

@@ -41,31 +41,31 @@ fn prepare(progress: &Progress) -> Result<()> {
     Ok(())
 }
 
-/// Clippy with `--release` on the Worker's target shares what was compiled for the bundle.
-const CHECKS: [(&str, &[&str]); 7] = [
+/// Names the whole workspace wherever that is possible, so that the dependencies are compiled with one set of features. Clippy
+/// with `--release` on the Worker's target shares what was compiled for the bundle.
+const CHECKS: [(&str, &[&str]); 8] = [
     ("format", &["fmt", "--all", "--check"]),
+    ("clippy", &["clippy", "--workspace", NO_EDGE, "--all-targets", "--", "-Dwarnings"]),
     (
-        "clippy on this machine",
-        &["clippy", "--workspace", "--exclude=fairgate-edge", "--all-targets", "--", "-Dwarnings"],
+        "clippy, planted faults",
+        &["clippy", "--workspace", NO_EDGE, "--all-targets", PLANT, "--", "-Dwarnings"],
     ),
+    ("clippy, wasm32", &["clippy", "--release", SHARED, EDGE, WASM, "--", "-Dwarnings"]),
     (
-        "clippy on wasm32",
-        &["clippy", "--release", "-pfairgate-shared", "-pfairgate-edge", WASM, "--", "-Dwarnings"],
+        "clippy, wasm32, planted faults",
+        &["clippy", "--release", EDGE, WASM, "--features=plant", "--", "-Dwarnings"],
     ),
-    (
-        "clippy with planted faults",
-        &["clippy", "-pfairgate-shared", "--all-targets", "--features=plant", "--", "-Dwarnings"],
-    ),
-    (
-        "clippy on wasm32 with planted faults",
-        &["clippy", "--release", "-pfairgate-edge", WASM, "--features=plant", "--", "-Dwarnings"],
-    ),
-    ("shared without default features", &["check", "-pfairgate-shared", "--no-default-features"]),
-    ("documentation", &["doc", "-pfairgate-shared", "--no-deps"]),
+    ("shared alone", &["check", SHARED, "--no-default-features"]),
+    ("shared alone, planted faults", &["check", SHARED, "--no-default-features", "--features=plant"]),
+    ("documentation", &["doc", "--workspace", NO_EDGE, "--no-deps", "--lib"]),
 ];
 
+const SHARED: &str = "--package=fairgate-shared";
+const EDGE: &str = "--package=fairgate-edge";
+const NO_EDGE: &str = "--exclude=fairgate-edge";
+const PLANT: &str = "--features=fairgate-shared/plant,fairgate-queue-server/plant";
 const WASM: &str = "--target=wasm32-unknown-unknown";
-const TESTS: &[&str] = &["test", "--workspace", "--exclude=fairgate-edge", "--no-fail-fast"];
+const TESTS: &[&str] = &["test", "--workspace", NO_EDGE, "--no-fail-fast"];
 
 /// What passed and what did not.
 #[derive(Default)]

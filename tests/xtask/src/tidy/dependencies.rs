@@ -47,7 +47,7 @@ fn refusal(package: &str, dependency: &Dependency) -> Option<Finding> {
 const SHARED: &str = "fairgate-shared";
 
 /// From, to. Nothing depends on the tests but the program that runs them.
-const ARROWS: [(&str, &str); 6] = [
+const ARROWS: [(&str, &str); 7] = [
     ("fairgate-edge", SHARED),
     ("fairgate-queue-server", SHARED),
     ("tests", SHARED),
@@ -55,6 +55,7 @@ const ARROWS: [(&str, &str); 6] = [
     ("tests", "fairgate-queue-server"),
     ("xtask", SHARED),
     ("xtask", "tests"),
+    ("xtask", "fairgate-queue-server"),
 ];
 
 /// Pure computation only: no input or output, clock, random source or runtime.
