@@ -39,6 +39,7 @@ impl Waiting<'_> {
             None if self.joined => Standing::CookieLost,
             _ => Standing::Outside,
         };
+        let event = incoming.isolate.config.event(self.event).ok_or(Reason::EventUnknown)?;
         let page = WaitingPage {
             event: self.event,
             prefix: &incoming.isolate.config.site.prefix,
@@ -46,6 +47,7 @@ impl Waiting<'_> {
             language: incoming.language(),
             standing,
             refusal: self.refusal,
+            turn_grace: event.turn_grace,
             now: incoming.now,
             request_id: &incoming.request_id,
         };
