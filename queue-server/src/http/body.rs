@@ -3,15 +3,15 @@
 use super::{call::Call, error::Refusal};
 use axum::http::header;
 use serde::Deserialize;
-use shared::http::{navigation::return_path, reason::Reason};
+use shared::http::{form, navigation::return_path, reason::Reason};
 
 /// What a buyer sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum BuyerBody {
     Json,
-    /// The answer is a redirect; `return_to` is the shop's page to return to.
+    /// The answer is a redirect or a page; `return_to` is the shop's page to return to, its first page unless told.
     Form {
-        return_to: Option<String>,
+        return_to: String,
     },
 }
 
@@ -21,8 +21,17 @@ struct JsonBody {
     proof: Option<serde_json::Value>,
 }
 
+const JSON: &str = "application/json";
+const FORM: &str = "application/x-www-form-urlencoded";
+
 /// Longest device proof in bytes.
 const PROOF_BYTES_MAX: usize = 4 * 1024;
+
+/// Whether a page without script made this call, so that its answer is a page, too.
+pub(super) fn is_form(call: &Call) -> bool {
+    let content_type = call.header(header::CONTENT_TYPE).unwrap_or_default();
+    media_type(content_type) == Some(FORM)
+}
 
 pub(super) fn read(call: &Call) -> Result<BuyerBody, Refusal> {
     if call.headers.contains_key(header::CONTENT_ENCODING) {
@@ -35,8 +44,8 @@ pub(super) fn read(call: &Call) -> Result<BuyerBody, Refusal> {
     };
     let content_type = content_type.to_str().unwrap_or_default();
     match media_type(content_type) {
-        Some("application/json") => read_json(&call.body),
-        Some("application/x-www-form-urlencoded") => read_form(&call.body),
+        Some(JSON) => read_json(&call.body),
+        Some(FORM) => read_form(&call.body),
         _ => Err(Refusal::new(Reason::ContentTypeUnsupported)),
     }
 }
@@ -45,13 +54,12 @@ pub(super) fn read(call: &Call) -> Result<BuyerBody, Refusal> {
 fn media_type(content_type: &str) -> Option<&'static str> {
     let mut parts = content_type.split(';').map(str::trim);
     let media = parts.next()?;
-    let known = ["application/json", "application/x-www-form-urlencoded"];
     let is_utf8 = |parameter: &str| {
         let charset =
             parameter.split_once('=').filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
         charset.is_none_or(|(_, value)| value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8"))
     };
-    let media = known.into_iter().find(|known| known.eq_ignore_ascii_case(media))?;
+    let media = [JSON, FORM].into_iter().find(|known| known.eq_ignore_ascii_case(media))?;
     parts.all(is_utf8).then_some(media)
 }
 
@@ -74,12 +82,13 @@ fn read_json(body: &[u8]) -> Result<BuyerBody, Refusal> {
 }
 
 fn read_form(body: &[u8]) -> Result<BuyerBody, Refusal> {
-    if std::str::from_utf8(body).is_err() {
-        return Err(Refusal::new(Reason::BodyNotUtf8));
-    }
-    let field = form_urlencoded::parse(body).find(|(name, _)| name == "return");
-    let return_to = field.and_then(|(_, value)| return_path(&value).map(str::to_owned));
-    Ok(BuyerBody::Form { return_to })
+    let text = std::str::from_utf8(body).map_err(|_| Refusal::new(Reason::BodyNotUtf8))?;
+    Ok(BuyerBody::Form { return_to: return_to(form::first(text, "return")) })
+}
+
+/// The path to return to after the wait, if it stays in the shop; else the shop's first page.
+pub(super) fn return_to(asked: Option<String>) -> String {
+    asked.filter(|path| return_path(path).is_some()).unwrap_or_else(|| "/".to_owned())
 }
 
 #[cfg(test)]
@@ -115,9 +124,9 @@ mod tests {
             BuyerBody::Form { return_to } => return_to,
             BuyerBody::Json => panic!("a form is no JSON"),
         };
-        assert_eq!(returns("return=%2Fproduct%3Fid%3D1").as_deref(), Some("/product?id=1"));
-        assert_eq!(returns("return=%2F%2Fevil.example"), None);
-        assert_eq!(returns(""), None);
+        assert_eq!(returns("return=%2Fproduct%3Fid%3D1"), "/product?id=1");
+        assert_eq!(returns("return=%2F%2Fevil.example"), "/");
+        assert_eq!(returns(""), "/");
     }
 
     #[test]

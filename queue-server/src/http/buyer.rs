@@ -1,6 +1,6 @@
 //! The buyer side: which call it is, who may make it, and which file answers it.
 
-use super::{call::Call, error::Refusal, guard::RouteName, reply, session, ticket, wait_page};
+use super::{body, call::Call, error::Refusal, guard::RouteName, reply, session, ticket, wait_page};
 use crate::{app::App, rooms::ActiveRoom};
 use axum::{
     body::Body,
@@ -25,7 +25,7 @@ pub(super) async fn answer(State(app): State<Arc<App>>, call: Call) -> Response 
         Some(Err(unroutable)) => return call.answer(Err(unroutable.into())),
         None => return call.answer(Err(Refusal::new(Reason::RouteUnknown))),
     };
-    let answer = route_to(&app, &call, &route).await;
+    let answer = route_to(&app, &call, &route).await.or_else(|refusal| refused(&app, &call, &route, refusal));
     let mut response = call.answer(answer);
     response.extensions_mut().insert(RouteName(name(&route)));
     // The edge answers browsers itself, and says there who may read the reply.
@@ -41,14 +41,24 @@ async fn route_to(app: &App, call: &Call, route: &FairgateRoute) -> Result<Respo
     match route {
         FairgateRoute::Snapshot(event) => snapshot(call, room(app, event)?),
         FairgateRoute::Status(event) => ticket::status(app, call, room(app, event)?),
-        FairgateRoute::WaitPage(event) => wait_page::page(app, call, room(app, event)?),
+        FairgateRoute::WaitPage(event) => Ok(wait_page::page(app, call, room(app, event)?)),
         FairgateRoute::Join(event) => ticket::join(app, call, changed_room(app, call, event)?).await,
         FairgateRoute::Redeem(event) => ticket::redeem(app, call, changed_room(app, call, event)?).await,
         FairgateRoute::Abandon(event) => ticket::abandon(app, call, changed_room(app, call, event)?).await,
         FairgateRoute::Renew(event) => session::renew(app, call, changed_room(app, call, event)?).await,
         FairgateRoute::Jwks => Ok(jwks(app)),
-        FairgateRoute::Asset(name) => wait_page::asset(name),
+        // The waiting page carries all it needs.
+        FairgateRoute::Asset(_) => Err(Refusal::new(Reason::RouteUnknown)),
         FairgateRoute::Preflight => Ok(reply::empty(StatusCode::NO_CONTENT)),
+    }
+}
+
+/// A page without script gets its refusal as a page.
+fn refused(app: &App, call: &Call, route: &FairgateRoute, refusal: Refusal) -> Result<Response, Refusal> {
+    let room = event_of(route).and_then(|event| app.rooms.get(event));
+    match room {
+        Some(room) if body::is_form(call) => Ok(wait_page::refused(app, call, room, &refusal)),
+        _ => Err(refusal),
     }
 }
 

@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use shared::{
-    http::{language::Language, reason::Reason},
+    http::{form, language::Language, reason::Reason},
     time::Timestamp,
     token::edge_signature::EdgeRequest,
 };
@@ -57,10 +57,15 @@ impl Call {
 
     /// The first value of a parameter of the query.
     pub(super) fn query(&self, name: &str) -> Option<String> {
-        let query = self.uri.query().unwrap_or_default();
-        form_urlencoded::parse(query.as_bytes())
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.into_owned())
+        form::first(self.uri.query().unwrap_or_default(), name)
+    }
+
+    pub(super) fn request_id(&self) -> &str {
+        &self.about.request_id
+    }
+
+    pub(super) fn language(&self) -> Language {
+        self.about.language
     }
 
     /// The reply to this call, refusals as problem JSON, with the request's id.

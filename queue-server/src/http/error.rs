@@ -51,6 +51,16 @@ impl Refusal {
         }
     }
 
+    pub(super) fn status(&self) -> StatusCode {
+        StatusCode::from_u16(Problem::new(self.reason).status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// For pages, which do not carry it as the problem does: seconds, rounded up, at least one, where trying again helps.
+    pub(super) fn retry_after_s(&self) -> Option<u64> {
+        let seconds = self.retry_after.as_nanos().div_ceil(1_000_000_000);
+        self.reason.is_retryable().then(|| u64::try_from(seconds).unwrap_or(u64::MAX).max(1))
+    }
+
     pub(super) fn response(&self, language: Language, request_id: &str) -> Response {
         let mut problem =
             Problem::new(self.reason).language(language).retry_after(self.retry_after).request_id(request_id);
@@ -58,8 +68,7 @@ impl Refusal {
             problem = problem.allow(methods);
         }
         let mut response = Response::new(Body::from(problem.body()));
-        *response.status_mut() =
-            StatusCode::from_u16(problem.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        *response.status_mut() = self.status();
         for (name, value) in problem.headers() {
             if let Ok(value) = HeaderValue::from_str(&value) {
                 response.headers_mut().insert(HeaderName::from_static(name), value);

@@ -15,9 +15,10 @@ use serde::Serialize;
 use shared::{
     http::{
         cookie::{Cookie, TICKET_LIFE},
+        page::joined_path,
         reason::Reason,
     },
-    ids::{EventId, Place},
+    ids::Place,
     room::{Session, status},
     wire::{PassReply, Status, TicketReply},
 };
@@ -52,9 +53,8 @@ pub(super) fn place(
         None => None,
     };
     let mut response = match told.body {
-        BuyerBody::Form { return_to } => {
-            redirect(&page_after(app, event, return_to.as_deref(), pass.is_some(), None))
-        }
+        BuyerBody::Form { return_to } if pass.is_some() => redirect(return_to),
+        BuyerBody::Form { return_to } => redirect(&joined_path(&app.config.site.prefix, event, return_to)),
         BuyerBody::Json => {
             let status = personal_status(call, &*snapshot(room)?, told.place)?;
             let reply = TicketReply {
@@ -70,17 +70,6 @@ pub(super) fn place(
     };
     set_cookies(&mut response, &cookies);
     Ok(response)
-}
-
-/// Where a form goes that was refused for a reason the waiting page can show; other calls get the refusal itself.
-pub(super) fn refused(
-    app: &App,
-    event: &EventId,
-    body: &BuyerBody,
-    refusal: Refusal,
-) -> Result<Response, Refusal> {
-    let BuyerBody::Form { return_to } = body else { return Err(refusal) };
-    Ok(redirect(&page_after(app, event, return_to.as_deref(), false, Some(refusal.reason))))
 }
 
 /// What the owner of `place` is told.
@@ -146,27 +135,4 @@ fn redirect(location: &str) -> Response {
     let mut response = empty(StatusCode::SEE_OTHER);
     set(&mut response, header::LOCATION, location);
     response
-}
-
-/// The shop's page once there is a pass, else the waiting page, which comes back to the shop's page later.
-fn page_after(
-    app: &App,
-    event: &EventId,
-    return_to: Option<&str>,
-    has_pass: bool,
-    refused: Option<Reason>,
-) -> String {
-    if let Some(page) = return_to.filter(|_| has_pass) {
-        return page.to_owned();
-    }
-    let mut query = form_urlencoded::Serializer::new(String::new());
-    if let Some(page) = return_to {
-        query.append_pair("return", page);
-    }
-    if let Some(reason) = refused {
-        query.append_pair("reason", reason.code());
-    }
-    let (prefix, query) = (&app.config.site.prefix, query.finish());
-    let separator = if query.is_empty() { "" } else { "?" };
-    format!("{prefix}/wait/{event}{separator}{query}")
 }

@@ -11,10 +11,7 @@ pub(super) async fn renew(app: &App, call: &Call, room: &ActiveRoom) -> Result<R
     let presented = presented::ticket(app, call, &room.event)?;
     let place = presented.ticket.place;
     presented::pass(app, call, room, place)?;
-    let session = match room.store.renew(place).await? {
-        Ok(session) => session,
-        Err(refusal) => return reply::refused(app, &room.event, &body, refusal.into()),
-    };
+    let session = room.store.renew(place).await??;
     let told = reply::PlaceTold {
         place,
         ticket: presented.text,

@@ -30,10 +30,7 @@ pub(super) async fn join(app: &App, call: &Call, room: &ActiveRoom) -> Result<Re
     };
     let answer = room.store.join(request).await?;
     app.metrics.note_join(&room.event, join_outcome(&answer));
-    let joined = match answer {
-        Ok(joined) => joined,
-        Err(refusal) => return reply::refused(app, &room.event, &body, refusal.into()),
-    };
+    let joined = answer?;
     let ticket = match presented.filter(|presented| presented.ticket.place == joined.place) {
         Some(presented) => presented.text,
         None => seal(app, call, room, joined)?,
@@ -70,15 +67,11 @@ pub(super) async fn redeem(app: &App, call: &Call, room: &ActiveRoom) -> Result<
     let body = body::read(call)?;
     let presented = presented::ticket(app, call, &room.event)?;
     let place = presented.ticket.place;
-    let session = match room.store.redeem(place, presented.ticket.device).await? {
-        Ok(session) => session,
-        Err(refusal) => {
-            let refusal =
-                Refusal::enter(refusal, room.settings.phase, next_poll(call, room, &presented.ticket));
-            app.metrics.note_redemption(&room.event, refusal.reason.code());
-            return reply::refused(app, &room.event, &body, refusal);
-        }
-    };
+    let session = room.store.redeem(place, presented.ticket.device).await?.map_err(|refusal| {
+        let refusal = Refusal::enter(refusal, room.settings.phase, next_poll(call, room, &presented.ticket));
+        app.metrics.note_redemption(&room.event, refusal.reason.code());
+        refusal
+    })?;
     app.metrics.note_redemption(&room.event, "entered");
     let told = reply::PlaceTold {
         place,

@@ -1,0 +1,174 @@
+//! A disk that fails, a second process, a store of the future.
+
+use crate::{block_on, event, history::hash, hosted, manual_clock, open};
+use queue_server::{
+    clock::Clock,
+    store::{EmbeddedStore, OpenError, Opener, RoomStore, StoreError},
+};
+use redb::{Database, StorageBackend, TableDefinition, backends::FileBackend};
+use shared::{
+    ids::{LaneId, TicketNumber},
+    room::{JoinRequest, Law},
+};
+use std::{
+    fs::OpenOptions,
+    io,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+/// A file on a disk that can be full.
+#[derive(Debug)]
+struct FullDisk {
+    file: FileBackend,
+    is_full: Arc<AtomicBool>,
+}
+
+impl FullDisk {
+    fn check(&self) -> io::Result<()> {
+        let is_full = self.is_full.load(Ordering::SeqCst);
+        if is_full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+}
+
+impl StorageBackend for FullDisk {
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.file.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.check()?;
+        self.file.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.check()?;
+        self.file.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.check()?;
+        self.file.write(offset, data)
+    }
+}
+
+fn opener(path: &Path, is_full: &Arc<AtomicBool>) -> Opener {
+    let (path, is_full) = (path.to_owned(), Arc::clone(is_full));
+    Box::new(move || {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).unwrap();
+        let disk = FullDisk { file: FileBackend::new(file).unwrap(), is_full: Arc::clone(&is_full) };
+        Ok(Database::builder().create_with_backend(disk).map_err(redb::Error::from)?)
+    })
+}
+
+fn join(device: u8) -> JoinRequest {
+    JoinRequest { lane: LaneId(0), device: hash(device), presented: None, may_enter: true }
+}
+
+#[test]
+fn a_full_disk_is_told_and_survived() {
+    block_on(async {
+        let dir = tempfile::tempdir().unwrap();
+        let is_full = Arc::new(AtomicBool::new(false));
+        let (clock, _) = manual_clock();
+        let opener = opener(&dir.path().join("rooms"), &is_full);
+        let store = EmbeddedStore::open_with(opener, hosted(), clock).unwrap();
+        let room = store.room(&event()).unwrap();
+        let inside = room.join(join(1)).await.unwrap().unwrap();
+        assert!(inside.session.is_some());
+
+        is_full.store(true, Ordering::SeqCst);
+        assert_eq!(room.join(join(2)).await, Err(StoreError::Unavailable), "a session is never unconfirmed");
+        assert_eq!(room.expire().await, Err(StoreError::Unavailable), "the rooms cannot be read back yet");
+
+        is_full.store(false, Ordering::SeqCst);
+        let facts = room.expire().await.unwrap();
+        assert_eq!(facts.sessions, 1, "the session that was not confirmed is gone");
+        assert_eq!(room.redeem(inside.place, inside.device).await.unwrap(), Ok(inside.session.unwrap()));
+        let next = room.join(join(3)).await.unwrap().unwrap();
+        assert!(next.place.number > TicketNumber(2), "a number that may have been told is not given again");
+        store.close().await;
+    });
+}
+
+#[test]
+fn an_answer_leaves_after_the_commit_it_depends_on() {
+    block_on(async {
+        let dir = tempfile::tempdir().unwrap();
+        let is_full = Arc::new(AtomicBool::new(false));
+        let (clock, _) = manual_clock();
+        let opener = opener(&dir.path().join("rooms"), &is_full);
+        let store = EmbeddedStore::open_with(opener, hosted(), clock).unwrap();
+        let room = store.room(&event()).unwrap();
+        let inside = room.join(join(1)).await.unwrap().unwrap();
+        is_full.store(true, Ordering::SeqCst);
+        // Both are queued before the writer runs: the page tells of an end that is not durable.
+        let (finished, page) = tokio::join!(room.finish(inside.place), room.ended_after(0));
+        assert_eq!(finished, Err(StoreError::Unavailable));
+        assert!(page.is_err() || page.unwrap().ended.is_empty());
+        store.close().await;
+    });
+}
+
+#[test]
+fn a_second_process_is_told_of_the_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let (clock, _) = manual_clock();
+    let _first = open(dir.path(), &clock);
+    let second = EmbeddedStore::open(dir.path(), hosted(), clock);
+    assert!(matches!(second, Err(OpenError::Locked { .. })));
+}
+
+#[test]
+fn a_newer_format_is_refused_and_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("rooms.redb");
+    let write = |format: u64| {
+        let database = Database::create(&path).unwrap();
+        let transaction = database.begin_write().unwrap();
+        transaction.open_table(META).unwrap().insert("format", format).unwrap();
+        transaction.commit().unwrap();
+    };
+    write(2);
+    let (clock, _) = manual_clock();
+    let opened = EmbeddedStore::open(dir.path(), hosted(), clock);
+    assert!(matches!(opened, Err(OpenError::NewerFormat { found: 2 })));
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let opened = EmbeddedStore::open(&file.join("data"), hosted(), Clock::start());
+    let message = opened.map(drop).unwrap_err().to_string();
+    assert!(message.contains("--data-dir"), "{message}");
+}
+
+#[test]
+fn ticks_call_the_next_in_line() {
+    block_on(async {
+        let dir = tempfile::tempdir().unwrap();
+        let (clock, _) = manual_clock();
+        let (store, room) = open(dir.path(), &clock);
+        for device in 1..=4 {
+            let request = JoinRequest { may_enter: false, ..join(device) };
+            room.join(request).await.unwrap().unwrap();
+        }
+        let facts = room.expire().await.unwrap();
+        let order = Law::default().decide(&crate::settings(), &facts);
+        let called = room.call(order).await.unwrap();
+        assert_eq!(called.facts.lanes.first().unwrap().serving_number, TicketNumber(3));
+        assert!(!called.session_free);
+        store.close().await;
+    });
+}
+
+const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");

@@ -1,0 +1,122 @@
+//! What a crash at any moment must not break, even where it forgets what no answer waited for.
+
+use crate::{
+    advance, block_on,
+    history::{Answer, Course, Step, hash, steps},
+    manual_clock, open, settings,
+};
+use proptest::prelude::*;
+use queue_server::store::RoomStore;
+use shared::{
+    ids::{LaneId, Place},
+    room::{EnterRefusal, JoinRequest, Joined, Session},
+    time::Timestamp,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_crash_breaks_no_promise(steps in steps()) {
+        block_on(keeps_promises(&steps))?;
+    }
+}
+
+/// What the store has acknowledged.
+#[derive(Default)]
+struct Acknowledged {
+    given: BTreeSet<Place>,
+    /// Redeemed: a ticket enters once.
+    spent: BTreeSet<Place>,
+    sessions: BTreeMap<Place, Session>,
+}
+
+async fn keeps_promises(steps: &[Step]) -> Result<(), TestCaseError> {
+    let dir = tempfile::tempdir().unwrap();
+    let (clock, hand) = manual_clock();
+    let (mut store, mut room) = open(dir.path(), &clock);
+    let mut course = Course::default();
+    let mut acknowledged = Acknowledged::default();
+    for step in steps.iter().chain([&Step::Crash]) {
+        match step {
+            Step::Wait(span) => advance(&hand, *span),
+            Step::Restart => {
+                store.close().await;
+                (store, room) = open(dir.path(), &clock);
+            }
+            Step::Crash => {
+                store.crash().await;
+                (store, room) = open(dir.path(), &clock);
+                acknowledged.check(&*room, clock.now()).await?;
+            }
+            step => {
+                let answer = course.take(&*room, step).await;
+                acknowledged.note(&course, step, &answer)?;
+                course.note(&answer);
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Acknowledged {
+    fn note(&mut self, course: &Course, step: &Step, answer: &Answer) -> Result<(), TestCaseError> {
+        match answer {
+            Answer::Joined(Ok(Ok(Joined { place, existed, session, .. }))) => {
+                prop_assert!(*existed || self.given.insert(*place), "{place:?} was given twice");
+                if let (false, Some(session)) = (existed, session) {
+                    self.enter(*place, *session)?;
+                }
+            }
+            Answer::Entered(Ok(Ok(session))) => {
+                if let Step::Redeem(pick) = step {
+                    self.enter(course.place(*pick), *session)?;
+                }
+            }
+            Answer::Renewed(Ok(Ok(session))) => {
+                if let Step::Renew(pick) = step {
+                    self.sessions.insert(course.place(*pick), *session);
+                }
+            }
+            Answer::Finished(Ok(Ok(()))) => {
+                if let Step::Finish(pick) = step {
+                    self.sessions.remove(&course.place(*pick));
+                }
+            }
+            Answer::Abandoned(Ok(Ok(()))) => {
+                if let Step::Abandon(pick) = step {
+                    let place = course.place(*pick);
+                    self.spent.insert(place);
+                    self.sessions.remove(&place);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The same session again, or a first one.
+    fn enter(&mut self, place: Place, session: Session) -> Result<(), TestCaseError> {
+        let before = self.sessions.insert(place, session);
+        let is_first = self.spent.insert(place);
+        prop_assert!(is_first || before == Some(session), "{place:?} entered twice");
+        Ok(())
+    }
+
+    async fn check(&mut self, room: &dyn RoomStore, now: Timestamp) -> Result<(), TestCaseError> {
+        self.sessions.retain(|_, session| session.expires_at > now);
+        prop_assert!(self.sessions.len() <= usize::try_from(settings().capacity).unwrap());
+        for &place in &self.spent {
+            let entered = room.redeem(place, hash(0)).await.unwrap();
+            match self.sessions.get(&place) {
+                Some(session) => prop_assert_eq!(entered, Ok(*session), "a session was lost"),
+                None => prop_assert_eq!(entered, Err(EnterRefusal::Spent), "a spent bit was lost"),
+            }
+        }
+        let request = JoinRequest { lane: LaneId(0), device: hash(200), presented: None, may_enter: false };
+        let joined = room.join(request).await.unwrap().unwrap();
+        prop_assert!(joined.existed || self.given.insert(joined.place), "{:?} was reissued", joined.place);
+        Ok(())
+    }
+}
