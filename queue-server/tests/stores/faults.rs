@@ -62,7 +62,8 @@ impl StorageBackend for FullDisk {
 fn opener(path: &Path, is_full: &Arc<AtomicBool>) -> Opener {
     let (path, is_full) = (path.to_owned(), Arc::clone(is_full));
     Box::new(move || {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).unwrap();
+        let file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).unwrap();
         let disk = FullDisk { file: FileBackend::new(file).unwrap(), is_full: Arc::clone(&is_full) };
         Ok(Database::builder().create_with_backend(disk).map_err(redb::Error::from)?)
     })

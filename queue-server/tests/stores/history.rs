@@ -76,7 +76,9 @@ impl Course {
             Step::Abandon(pick) => {
                 Answer::Abandoned(store.abandon(self.place(pick), device_of(self.place(pick))).await)
             }
-            Step::Redeem(pick) => Answer::Entered(store.redeem(self.place(pick), device_of(self.place(pick))).await),
+            Step::Redeem(pick) => {
+                Answer::Entered(store.redeem(self.place(pick), device_of(self.place(pick))).await)
+            }
             Step::Renew(pick) => Answer::Renewed(store.renew(self.place(pick)).await),
             Step::Finish(pick) => Answer::Finished(store.finish(self.place(pick)).await),
             Step::Tick => {

@@ -94,14 +94,16 @@ impl Lane {
         Some((number, reserved))
     }
 
-    /// A verified ticket proves that its number was given out, even if this room has forgotten it.
-    pub(super) fn note_seen(&mut self, number: TicketNumber) {
-        if self.line.next_number <= number {
+    /// A verified ticket proves that its number was given out, even if this room has forgotten it: `true` where it had.
+    pub(super) fn note_seen(&mut self, number: TicketNumber) -> bool {
+        let is_news = self.line.next_number <= number;
+        if is_news {
             let forgotten = number.next().0.saturating_sub(self.line.next_number.0);
             self.waiting = self.waiting.saturating_add(forgotten);
             self.line.next_number = number.next();
             self.line.reserved_until = self.line.reserved_until.max(self.line.next_number);
         }
+        is_news
     }
 
     /// Calls up to `count` live numbers. Doubtful ones next in line are called with them: they cost nothing, and

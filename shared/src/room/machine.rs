@@ -234,7 +234,11 @@ impl Room {
         if place.epoch != self.epoch || place.number == TicketNumber(0) {
             return Err(EnterRefusal::Void);
         }
-        self.lane_mut(place.lane).ok_or(EnterRefusal::Void)?.note_seen(place.number);
+        if self.lane_mut(place.lane).ok_or(EnterRefusal::Void)?.note_seen(place.number) {
+            // Whatever the answer: a crash must not forget again whose number this is.
+            self.changes.lazily(RecordKey::Lane(place.lane));
+            self.changes.before_reply();
+        }
         Ok(())
     }
 
