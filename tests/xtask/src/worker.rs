@@ -62,6 +62,8 @@ fn assemble(compiled: &Path, edge: &Path, bundle: &Path) -> Result<()> {
         .input_path(compiled)
         .out_name("bindings")
         .typescript(false)
+        // Names of functions are a fifth of the bundle and serve stack traces only.
+        .remove_name_section(true)
         // What `entry.js` calls to start again after a panic.
         .reset_state_function(true)
         .web(true)?
