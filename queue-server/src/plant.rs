@@ -24,7 +24,6 @@ pub fn from_env() -> anyhow::Result<Planted> {
 
 /// No fault.
 #[cfg(not(feature = "plant"))]
-#[expect(clippy::unnecessary_wraps, reason = "the same call with and without the feature")]
 pub fn from_env() -> anyhow::Result<Planted> {
     Ok(Planted::default())
 }

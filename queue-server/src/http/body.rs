@@ -2,7 +2,7 @@
 
 use super::{call::Call, error::Refusal};
 use axum::http::header;
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use shared::http::{form, navigation::return_path, reason::Reason};
 
 /// What a buyer sent.
@@ -64,21 +64,24 @@ fn media_type(content_type: &str) -> Option<&'static str> {
 }
 
 fn read_json(body: &[u8]) -> Result<BuyerBody, Refusal> {
-    let text = std::str::from_utf8(body).map_err(|_| Refusal::new(Reason::BodyNotUtf8))?;
-    if text.trim().is_empty() {
+    if body.trim_ascii().is_empty() {
         return Ok(BuyerBody::Json);
     }
-    let invalid = || Refusal::new(Reason::BodyInvalid);
-    // A struct can also be read from an array: only an object is what the protocol says.
-    if !text.trim_start().starts_with('{') {
-        return Err(invalid());
-    }
-    let body: JsonBody = serde_json::from_str(text).map_err(|_| invalid())?;
-    match body.proof {
+    match json_object::<JsonBody>(body)?.proof {
         None | Some(serde_json::Value::Null) => Ok(BuyerBody::Json),
         Some(serde_json::Value::String(proof)) if proof.len() <= PROOF_BYTES_MAX => Ok(BuyerBody::Json),
         Some(_) => Err(Refusal::new(Reason::ProofInvalid)),
     }
+}
+
+/// Reads a JSON object. (A struct could also be read from an array, which no caller means.)
+pub(super) fn json_object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
+    let text = std::str::from_utf8(body).map_err(|_| Refusal::new(Reason::BodyNotUtf8))?;
+    let invalid = || Refusal::new(Reason::BodyInvalid);
+    if !text.trim_start().starts_with('{') {
+        return Err(invalid());
+    }
+    serde_json::from_str(text).map_err(|_| invalid())
 }
 
 fn read_form(body: &[u8]) -> Result<BuyerBody, Refusal> {

@@ -1,6 +1,7 @@
 //! What only an edge may ask: ended sessions, and its reports.
 
 use super::{
+    body::json_object,
     call::Call,
     error::Refusal,
     guard::RouteName,
@@ -45,7 +46,7 @@ async fn ended_page(app: &App, call: &Call, event: &str) -> Result<Response, Ref
 
 async fn take_report(app: &App, call: &Call) -> Result<Response, Refusal> {
     must_be_edge(call)?;
-    let report: Report = serde_json::from_slice(&call.body).map_err(|_| Refusal::new(Reason::BodyInvalid))?;
+    let report: Report = json_object(&call.body)?;
     for SessionEnd { event, epoch, lane, number, end: _ } in report.sessions {
         if let Some(room) = app.rooms.get(&event) {
             let place = Place { epoch, lane, number };

@@ -8,10 +8,7 @@ use axum::{
     response::Response,
 };
 use shared::http::reason::Reason;
-use std::{
-    sync::{Arc, LazyLock},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use tokio::{sync::Semaphore, time::timeout};
 
 /// Most requests at once; one more is refused at once instead of waiting.
@@ -23,10 +20,15 @@ const TIME_BUDGET: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy)]
 pub(super) struct RouteName(pub(super) &'static str);
 
-pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    static CALLS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(CALLS_MAX));
+/// What the guard holds on to.
+pub(super) struct Guard {
+    pub(super) app: Arc<App>,
+    pub(super) calls: Semaphore,
+}
+
+pub(super) async fn guard(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let headers = request.headers().clone();
-    let response = match CALLS.try_acquire() {
+    let response = match guard.calls.try_acquire() {
         Err(_) => refuse(&headers, Reason::Overloaded),
         // Nobody knows whether the change was made: the same request may be sent again.
         Ok(_permit) => timeout(TIME_BUDGET, next.run(request))
@@ -34,6 +36,6 @@ pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
             .unwrap_or_else(|_| refuse(&headers, Reason::Unconfirmed)),
     };
     let route = response.extensions().get::<RouteName>().map_or("other", |name| name.0);
-    app.metrics.note_request(route, response.status().as_u16());
+    guard.app.metrics.note_request(route, response.status().as_u16());
     response
 }

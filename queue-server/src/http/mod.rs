@@ -18,13 +18,21 @@ use axum::{
     Router, middleware,
     routing::{get, post},
 };
+use guard::Guard;
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 
 pub use call::{BODY_BYTES_MAX, HEADER_BYTES_MAX};
 pub use guard::CALLS_MAX;
 
 /// Everything the server answers.
 pub fn router(app: Arc<App>) -> Router {
+    router_for(app, CALLS_MAX)
+}
+
+/// As [`router`], for at most `calls_max` requests at once.
+pub fn router_for(app: Arc<App>, calls_max: usize) -> Router {
+    let guard = Arc::new(Guard { app: Arc::clone(&app), calls: Semaphore::new(calls_max) });
     Router::new()
         .route("/v1/edge/events/{event}/ended", get(edge::ended))
         .route("/v1/edge/report", post(edge::report))
@@ -34,6 +42,6 @@ pub fn router(app: Arc<App>) -> Router {
         .method_not_allowed_fallback(ops::method_not_allowed)
         // The buyer side lies under a configurable prefix, and `shared` knows its routes.
         .fallback(buyer::answer)
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
+        .layer(middleware::from_fn_with_state(guard, guard::guard))
         .with_state(app)
 }

@@ -130,15 +130,11 @@ impl KeyFile {
     }
 
     fn to_text(&self) -> String {
-        let mut text = format!("{HEAD}master = \"{}\"\n", self.master.to_text());
-        for key in &self.pass_keys {
-            text.push_str(&format!(
-                "\n[[pass_key]]\nkid = \"{}\"\npem = \"\"\"\n{}\"\"\"\n",
-                key.kid(),
-                key.pem()
-            ));
-        }
-        text
+        let master = format!("{HEAD}master = \"{}\"\n", self.master.to_text());
+        let pass_key = |key: &PassKey| {
+            format!("\n[[pass_key]]\nkid = \"{}\"\npem = \"\"\"\n{}\"\"\"\n", key.kid(), key.pem())
+        };
+        std::iter::once(master).chain(self.pass_keys.iter().map(pass_key)).collect()
     }
 
     /// A key newer than the one that signs.

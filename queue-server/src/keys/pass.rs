@@ -135,7 +135,7 @@ mod tests {
     };
 
     fn pass(event: &EventId) -> Pass<'_> {
-        let at = |s| Timestamp::from_millis(s * 1000);
+        let at = |s: u64| Timestamp::from_millis(s * 1000);
         Pass {
             event,
             place: Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(7) },

@@ -54,7 +54,7 @@ impl RoomStore for MemoryStore {
     }
 
     async fn expire(&self) -> Stored<Facts> {
-        Ok(self.apply(|room, now| room.expire(now)))
+        Ok(self.apply(Room::expire))
     }
 
     async fn call(&self, order: CallOrder) -> Stored<Called> {

@@ -1,5 +1,7 @@
 //! The stores: both answer alike, a crash breaks no promise, and a failing disk is survived.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod faults;
 mod history;
 mod parity;

@@ -1,0 +1,87 @@
+//! Every bound, at the limit and one past it.
+
+use crate::browser::{Browser, Server, TICKET};
+use axum::{
+    body::{Body, Bytes},
+    http::Request,
+};
+use queue_server::rooms::room_settings;
+use queue_server::{
+    http::{BODY_BYTES_MAX, HEADER_BYTES_MAX, router_for},
+    store::{EmbeddedStore, HostedRoom, RoomStore},
+};
+use shared::room::Planted;
+use std::sync::Arc;
+use tower::ServiceExt;
+
+#[tokio::test]
+async fn a_body_has_a_greatest_length() {
+    let server = Server::start().await;
+    let of_length = |bytes: usize| Body::from(format!("{{\"x\":\"{}\"}}", "a".repeat(bytes - 8)));
+    let fields = [("content-type", "application/json")];
+    let longest = Browser::default().send(&server, "POST", TICKET, of_length(BODY_BYTES_MAX), &fields).await;
+    assert_eq!(longest.status, 200);
+    let longer =
+        Browser::default().send(&server, "POST", TICKET, of_length(BODY_BYTES_MAX + 1), &fields).await;
+    longer.assert_refused(413, "BODY_TOO_LARGE");
+}
+
+#[tokio::test]
+async fn header_fields_have_a_greatest_length() {
+    let server = Server::start().await;
+    let of_length = |bytes: usize| "a".repeat(bytes - "cookie".len());
+    let longest = [("cookie", of_length(HEADER_BYTES_MAX))];
+    let longest = longest.each_ref().map(|(name, value)| (*name, value.as_str()));
+    assert_eq!(Browser::default().send(&server, "POST", TICKET, Body::empty(), &longest).await.status, 200);
+    let longer = [("cookie", of_length(HEADER_BYTES_MAX + 1))];
+    let longer = longer.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let refused = Browser::default().send(&server, "POST", TICKET, Body::empty(), &longer).await;
+    refused.assert_refused(431, "HEADERS_TOO_LARGE");
+}
+
+#[tokio::test]
+async fn more_requests_at_once_than_there_is_room_for_are_refused() {
+    let server = Server::start().await;
+    let router = router_for(Arc::clone(&server.app), 1);
+    // A body that does not end keeps its request open.
+    let (open, never) = tokio::sync::mpsc::channel::<Result<Bytes, std::io::Error>>(1);
+    let endless = Body::from_stream(futures_util::stream::unfold(never, |mut never| async {
+        never.recv().await.map(|chunk| (chunk, never))
+    }));
+    let first = Request::post(TICKET).body(endless).unwrap();
+    let first = tokio::spawn(router.clone().oneshot(first));
+    open.send(Ok(Bytes::new())).await.unwrap();
+    open.reserve().await.unwrap();
+    let second = Request::get(TICKET).body(Body::empty()).unwrap();
+    let status = router.clone().oneshot(second).await.unwrap().status();
+    assert_eq!(status, 503);
+    drop(open);
+    assert_eq!(first.await.unwrap().unwrap().status(), 200);
+    let third = Request::get(TICKET).body(Body::empty()).unwrap();
+    assert_eq!(router.oneshot(third).await.unwrap().status(), 401);
+}
+
+#[tokio::test]
+async fn a_store_that_does_not_confirm_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::with_store(&|event, clock| {
+        let hosted = HostedRoom {
+            event: event.id.clone(),
+            settings: room_settings(event),
+            planted: Planted::default(),
+        };
+        let dir = dir.path().join(event.id.as_str());
+        let store = EmbeddedStore::open(&dir, vec![hosted], clock.clone()).unwrap();
+        let room: Arc<dyn RoomStore> = store.room(&event.id).unwrap();
+        tokio::spawn(store.crash());
+        room
+    })
+    .await;
+    let reply = Browser::default().post(&server, TICKET).await;
+    reply.assert_refused(503, "UNCONFIRMED");
+    assert_eq!(reply.header("set-cookie"), None);
+    Browser::default()
+        .get(&server, "/.fairgate/events/drop")
+        .await
+        .assert_refused(503, "SNAPSHOT_UNAVAILABLE");
+}

@@ -1,0 +1,13 @@
+//! The real router, on the memory store and a clock that moves by hand: every call, every refusal.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod browser;
+mod door;
+mod edge;
+mod hostile;
+mod join;
+mod limits;
+mod page;
+mod service;
+mod session;
