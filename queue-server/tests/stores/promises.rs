@@ -109,10 +109,8 @@ impl Acknowledged {
         prop_assert!(self.sessions.len() <= usize::try_from(settings().capacity).unwrap());
         for &place in &self.spent {
             let entered = room.redeem(place, hash(0)).await.unwrap();
-            match self.sessions.get(&place) {
-                Some(session) => prop_assert_eq!(entered, Ok(*session), "a session was lost"),
-                None => prop_assert_eq!(entered, Err(EnterRefusal::Spent), "a spent bit was lost"),
-            }
+            let expected = self.sessions.get(&place).copied().ok_or(EnterRefusal::Spent);
+            prop_assert_eq!(entered, expected, "a session or a spent bit was lost");
         }
         let request = JoinRequest { lane: LaneId(0), device: hash(200), presented: None, may_enter: false };
         let joined = room.join(request).await.unwrap().unwrap();
