@@ -1,4 +1,4 @@
-//! The HTTP face. [`call::Call`] reads a request, one file per group of calls answers it, [`error`] turns refusals into problem JSON.
+//! The HTTP face: `call` reads a request, one file per group of calls answers it, `error` turns refusals into problem JSON.
 
 mod body;
 mod buyer;
