@@ -77,8 +77,8 @@ fn a_check_travels_in_few_bytes_and_is_checked_again() {
     let request = CheckRequest::new(vec![charge(1, 1), charge(2, 3)]).unwrap();
     let bytes = request.to_bytes().unwrap();
     assert_eq!(CheckRequest::from_bytes(&bytes).unwrap(), request);
-    assert_eq!(bytes.len(), 1 + 2 * (1 + 5 + 16 + 1));
-    let twice = [&[2], &bytes[1..24], &bytes[1..24]].concat();
+    assert_eq!(bytes.len(), 1 + 2 * (1 + 5 + 16 + 1) + 1, "the last byte says that nobody holds permits");
+    let twice = [&[2], &bytes[1..24], &bytes[1..24], &[0][..]].concat();
     assert_eq!(CheckRequest::from_bytes(&twice), Err(CheckError::Malformed));
     for cut in 0..bytes.len() {
         assert_eq!(CheckRequest::from_bytes(&bytes[..cut]), Err(CheckError::Malformed));
@@ -91,7 +91,8 @@ fn a_check_travels_in_few_bytes_and_is_checked_again() {
 
 #[test]
 fn a_refusal_names_the_longest_wait_and_never_is_the_longest() {
-    let allowed = Decision::Allowed { remaining: 1, reset_after: Duration::from_secs(99) };
+    let allowed =
+        Decision::Allowed { remaining: 1, reset_after: Duration::from_secs(99), delay: Duration::ZERO };
     let waits = |secs| denied(Some(Duration::from_secs(secs)));
     let check = |decisions: &[Decision], want: Option<(usize, Option<u64>)>| {
         let refusal = CheckReply { decisions: decisions.to_vec() }.refusal();
@@ -145,7 +146,8 @@ fn a_refusal_speaks_for_its_cost_and_policy_only() {
     assert_eq!(cache.lookup(&charge(1, 2), at_ms(1)), None);
     assert_eq!(cache.lookup(&charge(2, 5), at_ms(1)), None);
     assert_eq!(cache.lookup(&Charge { policy: policy(11), ..charge(1, 5) }, at_ms(1)), None);
-    let allowed = Decision::Allowed { remaining: 1, reset_after: Duration::from_secs(1) };
+    let allowed =
+        Decision::Allowed { remaining: 1, reset_after: Duration::from_secs(1), delay: Duration::ZERO };
     cache.remember(&charge(3, 1), &allowed, at_ms(0));
     assert_eq!(cache.lookup(&charge(3, 1), at_ms(1)), None);
 }

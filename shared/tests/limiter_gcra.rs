@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use proptest::prelude::*;
-use shared::limiter::Decision;
-use shared::limiter::gcra::{GcraPolicy, GcraState, PolicyError};
+use shared::limiter::gcra::{GcraPolicy, GcraState};
+use shared::limiter::{Decision, Inheritance, PolicyError};
 use shared::time::Timestamp;
 use std::time::Duration;
 
@@ -106,7 +106,7 @@ impl TextbookModel {
         let remaining = u64::try_from((limit - standing) / period_us).unwrap();
         let reset_after = span(standing - scaled_now);
         if allowed {
-            return Decision::Allowed { remaining, reset_after };
+            return Decision::Allowed { remaining, reset_after, delay: Duration::ZERO };
         }
         let retry_after = (cost <= asked.burst).then(|| span(arrival - limit));
         Decision::Denied { remaining, retry_after, reset_after }
@@ -235,9 +235,9 @@ proptest! {
     fn a_new_policy_inherits_what_is_in_use(old in asked(), new in asked(), cost in 1..30_u64) {
         let taken = old.policy().check(GcraState::NEW, start(), cost.min(old.burst));
         let (used, new_policy) = (cost.min(old.burst), new.policy());
-        let state = new_policy.inherit(&old.policy(), taken.state);
+        let state = new_policy.inherit(&old.policy(), taken.state, start(), Inheritance::Keep);
         prop_assert_eq!(new_policy.check(state, start(), 0).decision.remaining(), new.burst.saturating_sub(used));
-        prop_assert_eq!(old.policy().inherit(&old.policy(), taken.state), taken.state);
+        prop_assert_eq!(old.policy().inherit(&old.policy(), taken.state, start(), Inheritance::Keep), taken.state);
     }
 
     #[test]
@@ -249,7 +249,7 @@ proptest! {
             let now = Timestamp::from_micros(time);
             let transition = policy.check(state, now, cost);
             state = policy.refund(transition.state, now, cost, start());
-            state = policy.inherit(&policy, state);
+            state = policy.inherit(&policy, state, now, Inheritance::Proportional);
             let _ = (policy.more_after(&transition.decision), policy.is_as_new(state, now), policy.window());
             prop_assert!(transition.decision.remaining() <= burst);
         }

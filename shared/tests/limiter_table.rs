@@ -47,7 +47,7 @@ fn a_refusal_takes_nothing_names_what_binds_and_the_largest_wait() {
     // The key that would have let it pass says what it has, not what it would have had.
     assert_eq!(
         again.decisions[0],
-        Decision::Allowed { remaining: 8, reset_after: Duration::from_millis(200) }
+        Decision::Allowed { remaining: 8, reset_after: Duration::from_millis(200), delay: Duration::ZERO }
     );
     let never =
         check_all(&mut table, &[charge(slow, 3, 1), charge(wide, 1, 11)], at_ms(0)).refusal().unwrap();
@@ -235,7 +235,7 @@ impl Ledger {
         let transitions: Vec<_> = calls
             .iter()
             .map(|(identity, charge)| {
-                let state = self.0.get(identity).copied().unwrap_or(charge.policy.new_state());
+                let state = self.0.get(identity).cloned().unwrap_or(charge.policy.new_state());
                 (*identity, charge.policy.check(state, now, charge.cost))
             })
             .collect();
@@ -265,7 +265,7 @@ proptest! {
             let allowed = check_all(&mut table, &charges, at_ms(millis)).refusal().is_none();
             prop_assert_eq!(allowed, ledger.check(&calls, at_ms(millis)));
             for (identity, charge) in &calls {
-                let state = ledger.0.get(identity).copied().unwrap_or(charge.policy.new_state());
+                let state = ledger.0.get(identity).cloned().unwrap_or(charge.policy.new_state());
                 let peek = Charge { cost: 0, ..*charge };
                 let want = charge.policy.check(state, at_ms(millis), 0).decision;
                 prop_assert_eq!(check_one(&mut table, peek, at_ms(millis)), want);

@@ -4,7 +4,7 @@ use super::section::{Section, Value};
 use super::site::parse_name;
 use super::unique::Unique;
 use crate::limiter::Policy;
-use crate::limiter::gcra::{GcraPolicy, PolicyError};
+use crate::limiter::{PolicyError, gcra::GcraPolicy};
 use core::time::Duration;
 use std::sync::Arc;
 

@@ -122,7 +122,7 @@ mod tests {
     /// What `policy` says to the last of `costs`, all asked at one instant.
     fn decide(policy: &Policy, costs: &[u64]) -> Decision {
         let mut state = policy.new_state();
-        let mut decision = policy.check(state, Timestamp::default(), 0).decision;
+        let mut decision = policy.check(state.clone(), Timestamp::default(), 0).decision;
         for cost in costs {
             let transition = policy.check(state, Timestamp::default(), *cost);
             (state, decision) = (transition.state, transition.decision);

@@ -1,6 +1,6 @@
 //! Several keys at once: all are taken, or none. Also what travels between a Worker and the object that holds the keys.
 
-use super::{Cost, Decision, Policy, key::KeyHash};
+use super::{Cost, Decision, Policy, concurrency::Holder, key::KeyHash};
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
@@ -21,9 +21,17 @@ pub struct Charge {
 
 /// At most [`CHARGES_MAX`] charges on different keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<Charge>", into = "Vec<Charge>")]
+#[serde(try_from = "Parts", into = "Parts")]
 pub struct CheckRequest {
     charges: Vec<Charge>,
+    holder: Option<Holder>,
+}
+
+/// The form in which a check travels; reading it checks it again.
+#[derive(Serialize, Deserialize)]
+struct Parts {
+    charges: Vec<Charge>,
+    holder: Option<Holder>,
 }
 
 /// A check that cannot be judged.
@@ -73,7 +81,18 @@ impl CheckRequest {
             }
             rest = later;
         }
-        Ok(Self { charges })
+        Ok(Self { charges, holder: None })
+    }
+
+    /// The same check, where the permits it takes are `holder`'s. Without a holder no permit can be taken.
+    #[must_use]
+    pub fn held_by(self, holder: Holder) -> Self {
+        Self { holder: Some(holder), ..self }
+    }
+
+    /// Who holds the permits that the check takes.
+    pub fn holder(&self) -> Option<Holder> {
+        self.holder
     }
 
     /// The charges, in the order given.
@@ -138,15 +157,15 @@ fn is_longer(a: Option<Duration>, b: Option<Duration>) -> bool {
     }
 }
 
-impl TryFrom<Vec<Charge>> for CheckRequest {
+impl TryFrom<Parts> for CheckRequest {
     type Error = CheckError;
-    fn try_from(charges: Vec<Charge>) -> Result<Self, CheckError> {
-        Self::new(charges)
+    fn try_from(Parts { charges, holder }: Parts) -> Result<Self, CheckError> {
+        Ok(Self { holder, ..Self::new(charges)? })
     }
 }
 
-impl From<CheckRequest> for Vec<Charge> {
-    fn from(request: CheckRequest) -> Self {
-        request.charges
+impl From<CheckRequest> for Parts {
+    fn from(CheckRequest { charges, holder }: CheckRequest) -> Self {
+        Self { charges, holder }
     }
 }

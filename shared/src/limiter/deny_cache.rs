@@ -6,7 +6,7 @@
 
 use super::check::Charge;
 use super::key::TableSeed;
-use super::{Cost, Decision};
+use super::{Cost, Decision, Policy};
 use crate::time::Timestamp;
 use core::time::Duration;
 
@@ -16,7 +16,7 @@ pub const LIFE_MAX: Duration = Duration::from_secs(5);
 /// Refusals that share one place in the cache.
 const WAYS: usize = 4;
 
-/// The refusals of up to `4 * sets` charges; about 100 bytes each.
+/// The refusals of up to `4 * sets` charges; about 110 bytes each.
 #[derive(Debug)]
 pub struct DenyCache {
     seed: TableSeed,
@@ -34,7 +34,7 @@ struct Entry {
     reset_at: Timestamp,
 }
 
-const _: () = assert!(size_of::<Option<Entry>>() <= 112, "the memory of a cache is a promise");
+const _: () = assert!(size_of::<Option<Entry>>() <= 120, "the memory of a cache is a promise");
 
 impl DenyCache {
     /// An empty cache of `sets` times four refusals, at least four. Its memory is taken at once and never grows.
@@ -57,7 +57,11 @@ impl DenyCache {
     }
 
     /// Remembers a refusal of this charge at `now`, for `retry_after` and at most [`LIFE_MAX`]; nothing else is kept.
+    /// Neither is a refusal of a permit, which may be given back at any moment.
     pub fn remember(&mut self, charge: &Charge, decision: &Decision, now: Timestamp) {
+        if matches!(charge.policy, Policy::Concurrency(_)) {
+            return;
+        }
         let Decision::Denied { remaining, retry_after, reset_after } = *decision else { return };
         let life = retry_after.map_or(LIFE_MAX, |wait| wait.min(LIFE_MAX));
         let entry = Entry {

@@ -6,7 +6,8 @@
 //! parts are one unit of cost, and `rate` parts come back each microsecond.
 //! So 700,000,000 per second stays 700 parts each microsecond.
 
-use super::{Cost, Decision, Transition};
+use super::error::whole_micros;
+use super::{Cost, Decision, Inheritance, PolicyError, Transition};
 use crate::time::{Timestamp, micros};
 use core::num::NonZeroU64;
 use core::time::Duration;
@@ -20,10 +21,11 @@ use serde::{Deserialize, Serialize};
 /// let policy = GcraPolicy::new(10, 5, Duration::from_secs(1)).unwrap();
 /// let now = Timestamp::from_micros(0);
 /// let first = policy.check(GcraState::NEW, now, 8);
-/// assert_eq!(first.decision, Decision::Allowed { remaining: 2, reset_after: Duration::from_millis(1600) });
+/// let reset_after = Duration::from_millis(1600);
+/// assert_eq!(first.decision, Decision::Allowed { remaining: 2, reset_after, delay: Duration::ZERO });
 /// let second = policy.check(first.state, now, 5).decision;
 /// let wait = Some(Duration::from_millis(600));
-/// assert_eq!(second, Decision::Denied { remaining: 2, retry_after: wait, reset_after: Duration::from_millis(1600) });
+/// assert_eq!(second, Decision::Denied { remaining: 2, retry_after: wait, reset_after });
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Settings", into = "Settings")]
@@ -47,25 +49,6 @@ pub struct GcraState {
     last_admitted: Timestamp,
 }
 
-/// Settings that no exact limiter can be built from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PolicyError {
-    /// The period is zero or has a fraction of a microsecond.
-    #[error("a period is a whole number of microseconds, at least 1")]
-    PeriodNotWholeMicros,
-    /// The period is longer than any clock can tell.
-    #[error("a period is shorter than 2^53 microseconds")]
-    PeriodTooLong,
-    /// `burst_capacity * period`, with rate and period in lowest terms, does not fit 64 bits.
-    #[error(
-        "burst_capacity times the period in microseconds is beyond 64 bits; round the rate, or shorten the period"
-    )]
-    BeyondResolution,
-    /// `burst_capacity` leaves nothing of the limit to come back during the window.
-    #[error("burst_capacity must be at least 1 and below the limit")]
-    BurstFillsLimit,
-}
-
 impl GcraPolicy {
     /// A policy that admits `burst_capacity` at one instant from rest, and `rate` more each `period`.
     ///
@@ -74,13 +57,7 @@ impl GcraPolicy {
     /// # Errors
     /// [`PolicyError`] where the settings cannot be kept exactly: never a rounded policy instead.
     pub fn new(burst_capacity: Cost, rate: u64, period: Duration) -> Result<Self, PolicyError> {
-        let period_us = micros(period);
-        if period_us == 0 || Duration::from_micros(period_us) != period {
-            return Err(PolicyError::PeriodNotWholeMicros);
-        }
-        if period_us > Timestamp::MAX.as_micros() {
-            return Err(PolicyError::PeriodTooLong);
-        }
+        let period_us = whole_micros(period)?.get();
         let divisor = greatest_common_divisor(rate, period_us);
         let reduced = |whole: u64| whole.checked_div(divisor).and_then(NonZeroU64::new);
         let (Some(rate), Some(period)) = (reduced(rate), reduced(period_us)) else {
@@ -132,8 +109,7 @@ impl GcraPolicy {
         let debt = debt.saturating_add(parts);
         let state = if cost == 0 { state } else { GcraState { debt, last_admitted: now } };
         let reset_after = self.time_for(debt);
-        let decision = Decision::Allowed { remaining: self.units_free(debt), reset_after };
-        Transition { decision, state, expiry: now.saturating_add(reset_after) }
+        Transition::allowed(state, now, self.units_free(debt), reset_after)
     }
 
     /// Gives back `cost` that was taken at `taken_at`, less what has come back of it by itself since.
@@ -148,15 +124,20 @@ impl GcraPolicy {
         GcraState { debt: state.debt.saturating_sub(returned), ..state }
     }
 
-    /// The state of a key that `previous` counted: the cost in use stays in use, as far as this burst holds it.
-    ///
-    /// From its last admission on the key is judged as if this policy had been in force. Rounded against the key, by
-    /// less than one part.
+    /// The state of a key that `previous` counted until `now`: what has not come back under that policy stays in use, as
+    /// `how` says and as far as this burst holds it. Rounded against the key, by less than one part.
     #[must_use]
-    pub fn inherit(&self, previous: &Self, state: GcraState) -> GcraState {
-        let scaled = u128::from(state.debt).saturating_mul(u128::from(self.period.get()));
-        let debt = u64::try_from(scaled.div_ceil(u128::from(previous.period.get()))).unwrap_or(u64::MAX);
-        GcraState { debt: debt.min(self.full()), ..state }
+    pub fn inherit(&self, previous: &Self, state: GcraState, now: Timestamp, how: Inheritance) -> GcraState {
+        let now = now.max(state.last_admitted);
+        let used = u128::from(previous.debt_at(state, now));
+        let scaled = |to: u64, from: u64| used.saturating_mul(to.into()).div_ceil(u128::from(from.max(1)));
+        let debt = match how {
+            Inheritance::Keep => scaled(self.period.get(), previous.period.get()),
+            Inheritance::Proportional => scaled(self.full(), previous.full()),
+            Inheritance::Reset => 0,
+        };
+        let debt = u64::try_from(debt).unwrap_or(u64::MAX).min(self.full());
+        GcraState { debt, last_admitted: now }
     }
 
     /// Whether `state` decides like [`GcraState::NEW`] from `now` on.
@@ -167,6 +148,16 @@ impl GcraPolicy {
     /// The most cost admitted at one instant from rest; 0 when the policy denies everything.
     pub const fn burst_capacity(&self) -> Cost {
         self.burst_capacity
+    }
+
+    /// Cost that comes back each [`period`](Self::period), in lowest terms.
+    pub const fn rate(&self) -> u64 {
+        self.rate.get()
+    }
+
+    /// The time in which `rate` comes back, in lowest terms.
+    pub const fn period(&self) -> Duration {
+        Duration::from_micros(self.period.get())
     }
 
     /// Time in which a spent burst comes back whole, rounded up; zero when the policy denies everything.
@@ -195,8 +186,7 @@ impl GcraPolicy {
         retry_after: Option<Duration>,
     ) -> Transition<GcraState> {
         let reset_after = self.time_for(debt);
-        let decision = Decision::Denied { remaining: self.units_free(debt), retry_after, reset_after };
-        Transition { decision, state, expiry: now.saturating_add(reset_after) }
+        Transition::denied(state, now, self.units_free(debt), retry_after, reset_after)
     }
 
     /// Parts of the whole burst; fits by [`GcraPolicy::new`].
@@ -247,8 +237,8 @@ impl TryFrom<Settings> for GcraPolicy {
 
 impl From<GcraPolicy> for Settings {
     fn from(policy: GcraPolicy) -> Self {
-        let GcraPolicy { burst_capacity, rate, period } = policy;
-        Self { burst_capacity, rate: rate.get(), period_us: period.get() }
+        let period_us = policy.period.get();
+        Self { burst_capacity: policy.burst_capacity, rate: policy.rate(), period_us }
     }
 }
 

@@ -8,9 +8,10 @@
 //!   A key that keeps calling is recorded, and then limited, as soon as one of its calls meets one.
 
 use super::check::{Charge, CheckReply, CheckRequest};
+use super::concurrency::Holder;
 use super::gcra::{GcraPolicy, GcraState};
 use super::key::{KeyHash, TableSeed};
-use super::{Cost, Decision, Policy, State, Transition};
+use super::{Cost, Decision, Inheritance, Policy, State, Transition};
 use crate::time::Timestamp;
 use core::time::Duration;
 use hashbrown::HashTable;
@@ -21,7 +22,8 @@ const ENTRIES_SWEPT_PER_NEW_KEY: usize = 2;
 /// Entries looked at by a call that finds no room.
 pub const ENTRIES_SWEPT_WHEN_FULL: usize = 32;
 
-/// States of at most `capacity` keys: 70 to 140 bytes each, as the memory grows by doubling.
+/// States of at most `capacity` keys: 100 to 200 bytes each, as the memory grows by doubling. The algorithms that
+/// remember more than two numbers add what their files say: a sliding log 8 bytes a unit, sub-windows 8 each, a permit 32.
 #[derive(Debug)]
 pub struct LimiterTable {
     capacity: usize,
@@ -36,14 +38,14 @@ pub struct LimiterTable {
     unrecorded_checks: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     key: KeyHash,
     policy: Policy,
     state: State,
 }
 
-const _: () = assert!(size_of::<Entry>() <= 56, "the memory of a table is a promise");
+const _: () = assert!(size_of::<Entry>() <= 80, "the memory of a table is a promise");
 
 impl LimiterTable {
     /// An empty table for at most `capacity` keys. Memory grows with use.
@@ -66,23 +68,34 @@ impl LimiterTable {
         let charges = request.charges();
         let new_keys = charges.iter().filter(|charge| self.find(charge.key).is_none()).count();
         self.make_room(new_keys, now);
+        let holder = request.holder();
         let mut transitions: Vec<Transition<State>> =
-            charges.iter().map(|charge| self.judge(charge, now, charge.cost)).collect();
+            charges.iter().map(|charge| self.judge(charge, now, charge.cost, holder)).collect();
         if transitions.iter().all(|transition| transition.decision.is_allowed()) {
             self.take(charges, &mut transitions, now);
+        } else {
+            self.store_refusals(charges, &transitions);
         }
         let refused = transitions.iter().any(|transition| !transition.decision.is_allowed());
         let decisions = charges.iter().zip(&transitions).map(|(charge, transition)| {
             // Nothing was taken, so what an agreeing key has left is what it had before.
             let untaken = refused && transition.decision.is_allowed();
-            if untaken { self.judge(charge, now, 0).decision } else { transition.decision }
+            if untaken { self.judge(charge, now, 0, holder).decision } else { transition.decision }
         });
         CheckReply { decisions: decisions.collect() }
     }
 
     /// Gives back what `charge` took at `taken_at`: at most what it still weighs. Unknown keys have nothing to return.
     pub fn refund(&mut self, charge: &Charge, taken_at: Timestamp, now: Timestamp) {
-        let state = charge.policy.refund(self.state_of(charge), now, charge.cost, taken_at);
+        let state = charge.policy.refund(self.state_of(charge, now), now, charge.cost, taken_at);
+        if let Some(entry) = self.find(charge.key).and_then(|position| self.entries.get_mut(position)) {
+            *entry = Entry { key: charge.key, policy: charge.policy, state };
+        }
+    }
+
+    /// Gives back the permit of `holder` on the key of `charge`; nothing happens where it holds none.
+    pub fn give(&mut self, charge: &Charge, holder: Holder, now: Timestamp) {
+        let state = charge.policy.give(self.state_of(charge, now), now, holder);
         if let Some(entry) = self.find(charge.key).and_then(|position| self.entries.get_mut(position)) {
             *entry = Entry { key: charge.key, policy: charge.policy, state };
         }
@@ -97,7 +110,7 @@ impl LimiterTable {
                 self.hand = 0;
             }
             match self.entries.get(self.hand) {
-                Some(entry) if entry.policy.is_as_new(entry.state, now) => self.remove(self.hand),
+                Some(entry) if entry.policy.is_as_new(&entry.state, now) => self.remove(self.hand),
                 _ => self.hand = self.hand.saturating_add(1),
             }
         }
@@ -141,7 +154,20 @@ impl LimiterTable {
         for (charge, transition) in
             charges.iter().zip(transitions.iter()).filter(|(charge, _)| charge.cost > 0)
         {
-            self.store(Entry { key: charge.key, policy: charge.policy, state: transition.state });
+            self.store(Entry { key: charge.key, policy: charge.policy, state: transition.state.clone() });
+        }
+    }
+
+    /// Stores the locks that begin with this refusal. Their keys have entries: only a count that was taken can be full.
+    fn store_refusals(&mut self, charges: &[Charge], transitions: &[Transition<State>]) {
+        for (charge, transition) in charges.iter().zip(transitions) {
+            if charge.policy.stores_refusals()
+                && !transition.decision.is_allowed()
+                && self.find(charge.key).is_some()
+            {
+                let state = transition.state.clone();
+                self.store(Entry { key: charge.key, policy: charge.policy, state });
+            }
         }
     }
 
@@ -158,16 +184,22 @@ impl LimiterTable {
         Some(transition.decision)
     }
 
-    fn judge(&self, charge: &Charge, now: Timestamp, cost: Cost) -> Transition<State> {
-        charge.policy.check(self.state_of(charge), now, cost)
+    fn judge(
+        &self,
+        charge: &Charge,
+        now: Timestamp,
+        cost: Cost,
+        holder: Option<Holder>,
+    ) -> Transition<State> {
+        charge.policy.check_for(self.state_of(charge, now), now, cost, holder)
     }
 
-    /// The state of a charge's key under the charge's policy.
-    fn state_of(&self, charge: &Charge) -> State {
+    /// The state of a charge's key under the charge's policy; what another policy counted stays in use.
+    fn state_of(&self, charge: &Charge, now: Timestamp) -> State {
         match self.find(charge.key).and_then(|position| self.entries.get(position)) {
             None => charge.policy.new_state(),
-            Some(entry) if entry.policy == charge.policy => entry.state,
-            Some(entry) => charge.policy.inherit(&entry.policy, entry.state),
+            Some(entry) if entry.policy == charge.policy => entry.state.clone(),
+            Some(entry) => charge.policy.inherit(&entry.policy, entry.state.clone(), now, Inheritance::Keep),
         }
     }
 
@@ -197,10 +229,10 @@ impl LimiterTable {
             return;
         }
         let (entries, seed) = (&mut self.entries, self.seed);
-        let position = entries.len();
+        let (position, slot) = (entries.len(), entry.key.slot_hash(seed));
         entries.push(entry);
         let slot_of = |position: &usize| entries.get(*position).map_or(0, |entry| entry.key.slot_hash(seed));
-        self.positions.insert_unique(entry.key.slot_hash(seed), position, slot_of);
+        self.positions.insert_unique(slot, position, slot_of);
     }
 
     /// Removes the entry at `position`; the last one takes its place.
