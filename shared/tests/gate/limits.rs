@@ -18,7 +18,8 @@ fn of<'c>(config: &'c Config, buyer: &Buyer<'_>) -> Vec<Limit<'c>> {
     limits("alpha", policies(config), buyer)
 }
 
-const ALLOWED: Option<Decision> = Some(Decision::Allowed { remaining: 3, reset_after: Duration::ZERO });
+const ALLOWED: Option<Decision> =
+    Some(Decision::Allowed { remaining: 3, reset_after: Duration::ZERO, delay: Duration::ZERO });
 
 fn denied(retry_after: Option<Duration>) -> Option<Decision> {
     Some(Decision::Denied { remaining: 0, retry_after, reset_after: Duration::from_secs(9) })
