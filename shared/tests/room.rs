@@ -220,3 +220,18 @@ fn burned_numbers_cost_no_time() {
     assert_eq!(order.expected, 2);
     assert_eq!(driven.redeem(behind), Ok(true));
 }
+
+/// In a small shop, buyers who entered an empty line once counted as still on their way, and a freed session stayed empty for 8 s.
+#[test]
+fn a_freed_session_is_called_for_at_the_next_tick() {
+    let mut driven = Driven::new(settings(2));
+    driven.tick();
+    let (first, _) = driven.joins(1, true);
+    driven.joins(2, true);
+    let (waits, inside) = driven.joins(3, true);
+    assert!(!inside);
+    driven.tick();
+    driven.room.finish(driven.now, first).expect("inside");
+    driven.tick();
+    assert_eq!(driven.redeem(waits), Ok(true));
+}

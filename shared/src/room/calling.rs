@@ -74,6 +74,26 @@ struct Forecast {
     next_second_micro: u64,
 }
 
+/// Those of one cohort who have not come yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Missing {
+    people: u64,
+    /// Share of those who come at all that should have come by now.
+    due_ppm: u64,
+    /// The same a second later.
+    due_next_ppm: u64,
+}
+
+impl Missing {
+    /// How many of them come before the share `until_ppm` is due, given that they have not come yet:
+    /// `p·(F(until) − F) / (1 − p·F)` of them.
+    fn still_to_come_micro(&self, show_up_ppm: u64, until_ppm: u64) -> u64 {
+        let due = share(show_up_ppm, until_ppm.saturating_sub(self.due_ppm));
+        let not_come_ppm = PPM.saturating_sub(share(show_up_ppm, self.due_ppm));
+        self.people.saturating_mul(due).saturating_mul(PPM).checked_div(not_come_ppm).unwrap_or(0)
+    }
+}
+
 /// Weight of the assumption that everybody comes, the side that calls too few rather than too many.
 const PRIOR: u64 = 50;
 /// A cohort's weight falls by this factor, in thousandths, each second.
@@ -153,37 +173,33 @@ impl Law {
         let share_at =
             |age_s: u64| shares.get(usize::try_from(age_s).unwrap_or(usize::MAX)).copied().unwrap_or(PPM);
         let (mut came, mut should_have_come) = (PRIOR.saturating_mul(PPM), PRIOR.saturating_mul(PPM));
-        let mut ahead: Vec<(u64, u64, u64)> = Vec::with_capacity(lane.cohorts.len());
+        let mut missing: Vec<Missing> = Vec::with_capacity(lane.cohorts.len());
         for cohort in &lane.cohorts {
             let age_s = facts.at.up.saturating_sub(cohort.called_at.up).as_secs();
             // A share covers delays below its second's end, so a cohort that is `age_s` old has seen the one before.
-            let seen_ppm = age_s.checked_sub(1).map_or(0, share_at);
-            let called = u64::from(cohort.called);
+            let due_ppm = age_s.checked_sub(1).map_or(0, share_at);
             if cohort.called_at.up >= self.unlearnt_until {
                 let weight = memory_ppm(age_s);
                 came = came.saturating_add(weight.saturating_mul(u64::from(cohort.come)));
-                let due = called.saturating_mul(seen_ppm);
+                let due = u64::from(cohort.called).saturating_mul(due_ppm);
                 should_have_come = should_have_come.saturating_add(share(weight, due));
             }
-            ahead.push((called, seen_ppm, share_at(age_s)));
+            let people = u64::from(cohort.called.saturating_sub(cohort.come));
+            missing.push(Missing { people, due_ppm, due_next_ppm: share_at(age_s) });
         }
         let show_up_ppm = came
             .checked_mul(PPM)
             .and_then(|came| came.checked_div(should_have_come))
             .unwrap_or(PPM)
             .clamp(SHOW_UP_MIN_PPM, PPM);
-        let sum = |part: fn(u64, u64) -> u64| {
-            ahead.iter().fold(0_u64, |sum, &(called, seen, soon)| {
-                sum.saturating_add(called.saturating_mul(part(seen, soon)))
-            })
+        let sum = |each: &dyn Fn(&Missing) -> u64| {
+            missing.iter().fold(0_u64, |sum, cohort| sum.saturating_add(each(cohort)))
         };
-        let open_micro = sum(|seen, _| PPM.saturating_sub(seen));
-        let next_micro = sum(|seen, soon| soon.saturating_sub(seen));
         Forecast {
             show_up_ppm,
-            pending_micro: share(show_up_ppm, open_micro),
-            open_micro,
-            next_second_micro: share(show_up_ppm, next_micro),
+            pending_micro: sum(&|cohort| cohort.still_to_come_micro(show_up_ppm, PPM)),
+            open_micro: sum(&|cohort| cohort.people.saturating_mul(PPM.saturating_sub(cohort.due_ppm))),
+            next_second_micro: sum(&|cohort| cohort.still_to_come_micro(show_up_ppm, cohort.due_next_ppm)),
         }
     }
 

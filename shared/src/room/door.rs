@@ -64,6 +64,17 @@ impl Room {
             _ => return Err(EnterRefusal::Held),
         }
         self.note_come(place, age);
+        self.enter(now, place, device, age)
+    }
+
+    /// The end of a redemption: a called buyer stands at the door.
+    pub(super) fn enter(
+        &mut self,
+        now: Timestamp,
+        place: Place,
+        device: DeviceHash,
+        age: TurnAge,
+    ) -> Result<Session, EnterRefusal> {
         let late = age == TurnAge::Late;
         if late && !self.late_may_enter(now) {
             return Err(EnterRefusal::Full { retry_after: RETRY_AT_DOOR });

@@ -87,8 +87,8 @@ impl Room {
         }
         let mut joined = Joined { place, device: request.device, existed: false, session: None };
         if enters {
-            self.call_lane(request.lane, 1, now);
-            joined.session = self.redeem(now, place, request.device).ok();
+            self.call_arrival(place, now);
+            joined.session = self.enter(now, place, request.device, TurnAge::InTime).ok();
         }
         Ok(joined)
     }

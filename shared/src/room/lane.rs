@@ -127,6 +127,20 @@ impl Lane {
         }
     }
 
+    /// Calls the newest number, whose owner stands at the door already: nobody is expected.
+    pub(super) fn call_arrival(
+        &mut self,
+        newest: TicketNumber,
+        at: RoomTime,
+        now: Timestamp,
+        turn_grace: Duration,
+    ) {
+        self.line.serving_number = newest;
+        self.line.moved_at = now;
+        self.waiting = 0;
+        self.line.cohorts.push(at, newest, 0, turn_grace);
+    }
+
     /// Whether somebody is known to hold this number.
     fn counts(&self, number: TicketNumber) -> bool {
         let (from, until) = self.line.doubtful;

@@ -221,7 +221,15 @@ impl Room {
         }
     }
 
-    pub(super) fn call_lane(&mut self, lane_id: LaneId, count: u32, now: Timestamp) {
+    /// Calls one who has just joined an empty line, which teaches nothing of how called buyers come.
+    pub(super) fn call_arrival(&mut self, place: Place, now: Timestamp) {
+        let (at, turn_grace) = (self.clock.at, self.settings.turn_grace);
+        if let Some(lane) = self.lane_mut(place.lane) {
+            lane.call_arrival(place.number, at, now, turn_grace);
+        }
+    }
+
+    fn call_lane(&mut self, lane_id: LaneId, count: u32, now: Timestamp) {
         let (at, turn_grace) = (self.clock.at, self.settings.turn_grace);
         if let Some(lane) = self.lane_mut(lane_id) {
             lane.call(count, at, now, turn_grace);

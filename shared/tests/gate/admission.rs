@@ -1,7 +1,7 @@
 //! Whether a gated request may go on to the shop.
 
 use crate::fixtures::{NOW_S, View, now, pass, place, snapshot};
-use shared::gate::{Admission, Asked, Entered, PASS_GRACE, after_asking, admit, find_pass};
+use shared::gate::{Admission, Asked, Entered, PASS_GRACE, admit, after_asking, find_pass};
 use shared::http::reason::Reason;
 use shared::wire::Phase;
 use std::time::Duration;
@@ -13,7 +13,10 @@ fn open_line() -> View {
 #[test]
 fn the_first_pass_that_holds_goes_on() {
     let view = open_line();
-    let (forged, good) = (pass(&view.keys, 1, "alpha", (-10, 110)).replace('A', "B"), pass(&view.keys, 2, "alpha", (-10, 110)));
+    let (forged, good) = (
+        pass(&view.keys, 1, "alpha", (-10, 110)).replace('A', "B"),
+        pass(&view.keys, 2, "alpha", (-10, 110)),
+    );
     let Admission::Pass(held) = admit(&view.get(), &["rubbish", &forged, &good]) else { panic!("no pass") };
     assert_eq!((held.place, held.renews), (place(2), false));
     assert_eq!(Some(held.jwt), good.split_once('.').map(|(_, jwt)| jwt));

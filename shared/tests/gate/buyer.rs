@@ -52,5 +52,8 @@ fn the_ticket_of_the_header_wins_and_a_foreign_one_is_told_from_none() {
     assert_eq!(find(&cookie, Some("Bearer x")), Ok(place(1)));
     assert_eq!(find("", None), Err(Reason::NoTicket));
     assert_eq!(find(&cookie.replace("drop", "other"), None), Err(Reason::NoTicket));
-    assert_eq!(find(&format!("fg-ticket-drop={}", first.replace('A', "B")), None), Err(Reason::TicketInvalid));
+    assert_eq!(
+        find(&format!("fg-ticket-drop={}", first.replace('A', "B")), None),
+        Err(Reason::TicketInvalid)
+    );
 }
