@@ -122,7 +122,9 @@ impl Gated<'_> {
                 self.reply(&origin::send(incoming, self.shop, &to_shop).await?, None, Vec::new())
             }
             Entered::Wait(reason) => {
-                incoming.room(self.event)?.slot.borrow_mut().note_line();
+                if was_reached {
+                    incoming.room(self.event)?.slot.borrow_mut().note_line();
+                }
                 self.wait(reason, snapshot.map(AsRef::as_ref), cookies)
             }
         }

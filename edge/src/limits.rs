@@ -47,8 +47,8 @@ async fn ask(incoming: &Incoming, home: Home, charges: Vec<Charge>) -> Option<Ve
         Err(error) => {
             let open = &incoming.isolate.open_checks;
             open.set(open.get().saturating_add(1));
-            // One line for each power of ten keeps a long fault from flooding the log.
-            if is_power_of_ten(open.get()) {
+            // One line for each power of two keeps a long fault from flooding the log.
+            if open.get().is_power_of_two() {
                 console_warn!(
                     "limiter {home} did not answer, its limits are open: {error}; {} checks so far",
                     open.get()
@@ -85,10 +85,6 @@ fn remember_refusals(incoming: &Incoming, limits: &[Limit<'_>], decisions: &[Opt
             deny_cache.remember(&limit.charge, decision, incoming.now);
         }
     }
-}
-
-fn is_power_of_ten(count: u64) -> bool {
-    count.checked_ilog10().is_some_and(|digits| count == 10_u64.pow(digits))
 }
 
 /// A limiter answers within milliseconds; a buyer does not wait longer than this for one that does not.

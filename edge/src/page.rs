@@ -2,10 +2,12 @@
 
 use crate::incoming::Incoming;
 use crate::refusal::Refusal;
-use crate::reply::{Reply, SET_COOKIE, value_set};
+use crate::reply::{PERSONAL, Reply, SET_COOKIE, value_set};
 use shared::gate::Buyer;
 use shared::http::cookie::{Cookie, DEVICE_LIFE};
-use shared::http::page::{Standing, WaitingPage};
+use shared::http::form;
+use shared::http::navigation::return_path;
+use shared::http::page::{Standing, WaitingPage, wait_path};
 use shared::http::reason::Reason;
 use shared::ids::EventId;
 use shared::room::status;
@@ -65,6 +67,18 @@ impl Waiting<'_> {
         let given = given.and_then(|text| keys.open_ticket(text, self.event).ok());
         given.or_else(|| buyer.ticket(config, keys, self.event).ok().map(|found| found.ticket))
     }
+}
+
+/// Sends a form of the waiting page back to it, which then says why the form was refused.
+pub(crate) fn back(incoming: &Incoming, event: &EventId, reason: Reason) -> Result<Response, Refusal> {
+    let page = incoming.page_before();
+    let query = page.split_once('?').map(|(_, query)| query).unwrap_or_default();
+    let asked = form::first(query, "return");
+    let return_path = asked.as_deref().and_then(return_path).unwrap_or("/");
+    let page = wait_path(&incoming.isolate.config.site.prefix, event, return_path);
+    let (name, value) = PERSONAL;
+    let headers = [("location", format!("{page}&reason={}", reason.code())), (name, value.to_owned())];
+    Ok(Reply::empty(303).with(headers).response()?)
 }
 
 /// A device cookie for a browser that has none, so that its join and its limits are its own from the start.

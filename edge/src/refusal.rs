@@ -49,6 +49,10 @@ impl Refusal {
         self.with_headers(caller.headers())
     }
 
+    pub(crate) fn reason(&self) -> Reason {
+        self.problem.reason()
+    }
+
     pub(crate) fn response(self, incoming: &Incoming) -> Result<Response, JsValue> {
         self.write(incoming.language(), &incoming.request_id)
     }

@@ -37,7 +37,7 @@ pub(crate) fn note_session_end(
     let Some(end) = field.as_deref().and_then(session_end) else { return Ok(()) };
     let sessions = match gated {
         Some((event, place)) => vec![(event.clone(), place)],
-        None => sessions_of(incoming, shop)?,
+        None => sessions_of(incoming, shop),
     };
     if sessions.is_empty() {
         return Ok(());
@@ -54,10 +54,10 @@ pub(crate) fn note_session_end(
 }
 
 /// The living sessions of this buyer in events of this shop.
-fn sessions_of(incoming: &Incoming, shop: &ShopConfig) -> Result<Vec<(EventId, Place)>, Refusal> {
+fn sessions_of(incoming: &Incoming, shop: &ShopConfig) -> Vec<(EventId, Place)> {
     let Isolate { config, keys, .. } = &*incoming.isolate;
     // Without cookies that can be read there is no session to end.
-    let Ok(buyer) = incoming.buyer() else { return Ok(Vec::new()) };
+    let Ok(buyer) = incoming.buyer() else { return Vec::new() };
     let mut sessions = Vec::new();
     for event in config.events.iter().filter(|event| event.shop_id == shop.id) {
         let ended = EndedPlaces::default();
@@ -72,7 +72,7 @@ fn sessions_of(incoming: &Incoming, shop: &ShopConfig) -> Result<Vec<(EventId, P
         let held = find_pass(&view, &buyer.passes(config, &event.id));
         sessions.extend(held.map(|pass| (event.id.clone(), pass.place)));
     }
-    Ok(sessions)
+    sessions
 }
 
 async fn flush(isolate: &Isolate) {

@@ -7,12 +7,14 @@ mod status;
 mod wait;
 
 use crate::incoming::Incoming;
+use crate::page;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 use shared::config::ShopConfig;
 use shared::http::cors::Caller;
 use shared::http::reason::Reason;
 use shared::http::route::FairgateRoute;
+use shared::ids::EventId;
 use worker::web_sys::Response;
 
 pub(crate) async fn answer(
@@ -24,7 +26,13 @@ pub(crate) async fn answer(
     if *call == FairgateRoute::Preflight {
         return Ok(Reply::empty(204).with(caller.preflight_headers()).response()?);
     }
-    let answer = route(incoming, shop, call, caller).await;
+    let answer = match route(incoming, shop, call, caller).await {
+        Err(refusal) if incoming.is_navigation() => match changed_event(call) {
+            Some(event) => page::back(incoming, event, refusal.reason()),
+            None => Err(refusal),
+        },
+        answer => answer,
+    };
     let response = answer.map_err(|refusal| refusal.readable_by(caller))?;
     for (name, value) in caller.headers() {
         response.headers().append(name, &value)?;
@@ -38,7 +46,7 @@ async fn route(
     call: &FairgateRoute,
     caller: Caller<'_>,
 ) -> Result<Response, Refusal> {
-    if changes_something(call) && caller == Caller::Foreign {
+    if changed_event(call).is_some() && caller == Caller::Foreign {
         return Err(Reason::OriginNotAllowed.into());
     }
     match call {
@@ -59,12 +67,13 @@ async fn route(
     }
 }
 
-fn changes_something(call: &FairgateRoute) -> bool {
-    matches!(
-        call,
-        FairgateRoute::Join(_)
-            | FairgateRoute::Redeem(_)
-            | FairgateRoute::Abandon(_)
-            | FairgateRoute::Renew(_)
-    )
+/// The event of a call that changes something.
+fn changed_event(call: &FairgateRoute) -> Option<&EventId> {
+    match call {
+        FairgateRoute::Join(event)
+        | FairgateRoute::Redeem(event)
+        | FairgateRoute::Abandon(event)
+        | FairgateRoute::Renew(event) => Some(event),
+        _ => None,
+    }
 }
