@@ -33,4 +33,6 @@ pub use forwarding::{
 pub use limits::{Bound, Home, Limit, bound, by_home, limits, poll_limit};
 pub use outcome::{outcome_of, session_end};
 pub use reports::{ENDS_MAX, REPORT_EVERY, Reports};
-pub use snapshots::{Look, RENEWAL_TIME_MAX, SNAPSHOT_FRESH_FOR, SNAPSHOT_KEPT_FOR, SnapshotSlot};
+pub use snapshots::{
+    Look, RENEWAL_TIME_MAX, SNAPSHOT_FRESH_FOR, SNAPSHOT_IDLE_AFTER, SNAPSHOT_KEPT_FOR, SnapshotSlot,
+};

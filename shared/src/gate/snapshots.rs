@@ -11,6 +11,10 @@ pub const SNAPSHOT_FRESH_FOR: Duration = Duration::from_secs(1);
 /// A renewal that has not ended after this time is given up, and another may begin.
 pub const RENEWAL_TIME_MAX: Duration = Duration::from_secs(2);
 
+/// After this time without any renewal, well or not, the next request waits for one: an isolate that wakes from a pause does not
+/// show people a place that they left long ago.
+pub const SNAPSHOT_IDLE_AFTER: Duration = Duration::from_secs(3);
+
 /// How long the last good snapshot is kept.
 pub const SNAPSHOT_KEPT_FOR: Duration = Duration::from_hours(24);
 
@@ -39,9 +43,9 @@ pub enum Look {
     Use,
     /// Use what is there and renew it beside the answer.
     UseAndRenew,
-    /// Nothing is there: fetch it before answering.
+    /// Nothing is there, or nothing that was renewed lately: fetch it before answering, and use what is there if that fails.
     Fetch,
-    /// Nothing is there, and another request fetches it: look again soon.
+    /// As [`Look::Fetch`], and another request fetches it: look again soon.
     LookAgain,
     /// Nothing is there, and it could not be fetched a moment ago.
     Missing,
@@ -53,15 +57,17 @@ impl SnapshotSlot {
         self.forget_outlived(now);
         let in_flight = self.renewal_began_at.is_some_and(|began| is_within(began, now, RENEWAL_TIME_MAX));
         let just_ended = self.renewal_ended_at.is_some_and(|ended| is_within(ended, now, SNAPSHOT_FRESH_FOR));
+        let is_current = self.held.is_some() && !self.was_idle(now);
         let begins = !in_flight && !just_ended;
         if begins {
             self.renewal_began_at = Some(now);
         }
-        match (self.held.is_some(), begins) {
+        match (is_current, begins) {
             (true, false) => Look::Use,
             (true, true) => Look::UseAndRenew,
             (false, true) => Look::Fetch,
             (false, false) if in_flight => Look::LookAgain,
+            (false, false) if self.held.is_some() => Look::Use,
             (false, false) => Look::Missing,
         }
     }
@@ -100,6 +106,13 @@ impl SnapshotSlot {
     /// The snapshot as the queue server wrote it.
     pub fn json(&self) -> Option<Arc<str>> {
         self.held.as_ref().map(|held| Arc::clone(&held.json))
+    }
+
+    /// No request came for a while, so that what is held says nothing of the queue server's health.
+    fn was_idle(&self, now: Timestamp) -> bool {
+        let taken_at = self.held.as_ref().map(|held| held.taken_at);
+        let last = taken_at.max(self.renewal_began_at).max(self.renewal_ended_at);
+        !last.is_some_and(|last| is_within(last, now, SNAPSHOT_IDLE_AFTER))
     }
 
     fn forget_outlived(&mut self, now: Timestamp) {
@@ -188,9 +201,10 @@ mod tests {
     fn the_last_good_snapshot_is_kept_for_a_day() {
         let day = 24 * 3_600 * 1_000;
         let mut slot = held(at(0));
-        assert_eq!(slot.look(at(day)), Look::UseAndRenew);
+        assert_eq!(slot.look(at(day)), Look::Fetch);
         slot.renewal_ended(at(day), at(day));
-        assert_eq!(slot.look(at(day + 1_000)), Look::Fetch);
+        assert_eq!(slot.look(at(day)), Look::Use);
+        assert_eq!(slot.look(at(day.saturating_add(1))), Look::Missing);
         assert_eq!(slot.snapshot(), None);
     }
 
@@ -211,7 +225,27 @@ mod tests {
     #[test]
     fn a_clock_that_steps_back_stops_no_renewal() {
         let mut slot = held(at(5_000));
-        assert_eq!(slot.look(at(0)), Look::UseAndRenew);
+        assert_eq!(slot.look(at(0)), Look::Fetch);
+    }
+
+    #[test]
+    fn after_a_pause_the_first_request_renews_before_it_answers() {
+        let mut slot = held(at(0));
+        assert_eq!(slot.look(at(3_000)), Look::Fetch);
+        assert_eq!(slot.look(at(3_100)), Look::Use, "the renewal in flight is a sign of life");
+        let mut slot = held(at(0));
+        assert_eq!(slot.look(at(2_999)), Look::UseAndRenew);
+    }
+
+    #[test]
+    fn a_server_that_does_not_answer_makes_nobody_wait_while_requests_come() {
+        let mut slot = held(at(0));
+        for began in [1_000, 4_000, 7_000, 10_000] {
+            assert_eq!(slot.look(at(began)), Look::UseAndRenew);
+            assert_eq!(slot.look(at(began + 1_999)), Look::Use);
+            slot.renewal_ended(at(began), at(began + 2_000));
+            assert_eq!(slot.look(at(began + 2_999)), Look::Use);
+        }
     }
 
     #[test]

@@ -9,9 +9,9 @@ use shared::time::Timestamp;
 use shared::token::{DeviceId, EdgeKeys, MasterKeys, PassClaims, PassId, ServerKeys};
 use shared::wire::{Phase, Snapshot};
 
-pub const NOW_S: u64 = 1_764_480_000;
+pub(crate) const NOW_S: u64 = 1_764_480_000;
 
-pub fn config() -> Config {
+pub(crate) fn config() -> Config {
     let text = r#"
         [site]
         public_url = "http://localhost:1"
@@ -48,24 +48,24 @@ pub fn config() -> Config {
     Config::parse("fairgate.toml", text).unwrap()
 }
 
-pub fn keys() -> ServerKeys {
+pub(crate) fn keys() -> ServerKeys {
     ServerKeys::new(&MasterKeys::first([7; 32]))
 }
 
-pub fn event() -> EventId {
+pub(crate) fn event() -> EventId {
     EventId::parse("drop").unwrap()
 }
 
-pub fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     Timestamp::from_millis(NOW_S * 1_000)
 }
 
-pub fn place(number: u64) -> Place {
+pub(crate) fn place(number: u64) -> Place {
     Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(number) }
 }
 
 /// A buyer at one address, on the device whose id is 16 times `device`.
-pub fn buyer(address: &str, device: Option<u8>) -> Buyer<'static> {
+pub(crate) fn buyer(address: &str, device: Option<u8>) -> Buyer<'static> {
     Buyer {
         address: ClientAddress::from_peer(address.parse().unwrap()),
         device: device.map(|byte| DeviceId([byte; 16])),
@@ -75,7 +75,7 @@ pub fn buyer(address: &str, device: Option<u8>) -> Buyer<'static> {
 }
 
 /// A pass cookie for `place(number)` at `shop`, from `life_s.0` to `life_s.1` seconds around now.
-pub fn pass(keys: &EdgeKeys, number: u64, shop: &str, life_s: (i64, i64)) -> String {
+pub(crate) fn pass(keys: &EdgeKeys, number: u64, shop: &str, life_s: (i64, i64)) -> String {
     let at = |offset: i64| NOW_S.checked_add_signed(offset).unwrap();
     let claims = PassClaims {
         iss: "fairgate".to_owned(),
@@ -90,7 +90,7 @@ pub fn pass(keys: &EdgeKeys, number: u64, shop: &str, life_s: (i64, i64)) -> Str
     keys.tag_pass(&format!("e30.{payload}.c2ln"))
 }
 
-pub fn snapshot(phase: Phase, session_free: bool) -> Snapshot {
+pub(crate) fn snapshot(phase: Phase, session_free: bool) -> Snapshot {
     Snapshot {
         v: 1,
         event: event(),
@@ -110,19 +110,19 @@ pub fn snapshot(phase: Phase, session_free: bool) -> Snapshot {
 }
 
 /// What passes are checked against, now.
-pub struct View {
-    pub keys: EdgeKeys,
-    pub event: EventId,
-    pub ended: EndedPlaces,
-    pub snapshot: Option<Snapshot>,
+pub(crate) struct View {
+    pub(crate) keys: EdgeKeys,
+    pub(crate) event: EventId,
+    pub(crate) ended: EndedPlaces,
+    pub(crate) snapshot: Option<Snapshot>,
 }
 
 impl View {
-    pub fn new(snapshot: Option<Snapshot>) -> Self {
+    pub(crate) fn new(snapshot: Option<Snapshot>) -> Self {
         Self { keys: keys().edge().clone(), event: event(), ended: EndedPlaces::default(), snapshot }
     }
 
-    pub fn get(&self) -> PassView<'_> {
+    pub(crate) fn get(&self) -> PassView<'_> {
         PassView {
             keys: &self.keys,
             event: &self.event,

@@ -21,8 +21,8 @@ fn of<'c>(config: &'c Config, buyer: &Buyer<'_>) -> Vec<Limit<'c>> {
 const ALLOWED: Option<Decision> =
     Some(Decision::Allowed { remaining: 3, reset_after: Duration::ZERO, delay: Duration::ZERO });
 
-fn denied(retry_after: Option<Duration>) -> Option<Decision> {
-    Some(Decision::Denied { remaining: 0, retry_after, reset_after: Duration::from_secs(9) })
+fn denied(retry_after: Option<Duration>) -> Decision {
+    Decision::Denied { remaining: 0, retry_after, reset_after: Duration::from_secs(9) }
 }
 
 #[test]
@@ -72,12 +72,12 @@ fn the_longest_wait_binds_and_every_answer_is_told() {
     let config = config();
     let limits = of(&config, &buyer("192.0.2.1", Some(1)));
     assert_eq!(bound(&limits, &[ALLOWED, ALLOWED]), None);
-    let wait = |millis| denied(Some(Duration::from_millis(millis)));
+    let wait = |millis| Some(denied(Some(Duration::from_millis(millis))));
     let both = bound(&limits, &[wait(200), wait(1_400)]).unwrap();
     assert_eq!((both.policy, both.retry_after), ("wide", Some(Duration::from_millis(1_400))));
     assert!(both.fields.rate_limit.starts_with("\"wide\";r=0"), "{}", both.fields.rate_limit);
     assert_eq!(both.fields.rate_limit_policy, "\"wide\";q=200;w=2, \"narrow\";q=10;w=2");
-    let never = bound(&limits, &[denied(None), wait(1_400)]).unwrap();
+    let never = bound(&limits, &[Some(denied(None)), wait(1_400)]).unwrap();
     assert_eq!((never.policy, never.retry_after), ("narrow", None));
 }
 
@@ -87,7 +87,7 @@ fn a_home_that_does_not_answer_refuses_nobody() {
     let limits = of(&config, &buyer("192.0.2.1", Some(1)));
     assert_eq!(bound(&limits, &[None, None]), None);
     assert_eq!(bound(&limits, &[None, ALLOWED]), None);
-    let refused = bound(&limits, &[None, denied(Some(Duration::from_secs(1)))]).unwrap();
+    let refused = bound(&limits, &[None, Some(denied(Some(Duration::from_secs(1))))]).unwrap();
     assert_eq!(refused.policy, "wide");
     assert_eq!(refused.fields.rate_limit_policy, "\"wide\";q=200;w=2");
 }
