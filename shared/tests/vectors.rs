@@ -12,7 +12,7 @@ use shared::limiter::{Decision, Inheritance, Policy, PolicySettings, State};
 use shared::time::Timestamp;
 use std::time::Duration;
 
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 12] = [
     ("limiters.jsonl", include_str!("vectors/limiters.jsonl")),
     ("gcra.jsonl", include_str!("vectors/gcra.jsonl")),
     ("interval_bucket.jsonl", include_str!("vectors/interval_bucket.jsonl")),
@@ -24,13 +24,14 @@ const FILES: [(&str, &str); 11] = [
     ("lockout.jsonl", include_str!("vectors/lockout.jsonl")),
     ("long_quota.jsonl", include_str!("vectors/long_quota.jsonl")),
     ("concurrency.jsonl", include_str!("vectors/concurrency.jsonl")),
+    ("set_policy.jsonl", include_str!("vectors/set_policy.jsonl")),
 ];
 
 /// A limiter, an operation or a field that is not known here fails.
 #[test]
 fn every_row_is_kept() {
     let rows_run: usize = FILES.iter().map(|(file, lines)| run_file(file, lines)).sum();
-    assert_eq!(rows_run, 71, "rows that ran");
+    assert_eq!(rows_run, 83, "rows that ran");
 }
 
 #[cfg(feature = "zones")]

@@ -10,4 +10,5 @@ mod models;
 mod permits;
 mod promises;
 mod refunds;
+mod tables;
 mod worst_windows;

@@ -96,6 +96,19 @@ class Model:
         """Whether what was taken at `taken` still counts at t, so that it can be given back."""
         raise NotImplementedError
 
+    def carried(self, used, previous_limit, how):
+        scaled = used if how == "keep" else -(-used * self.limit() // previous_limit)
+        return min(scaled, self.limit())
+
+    def inherit(self, previous, t, how):
+        """What `previous` counts at t is taken at t, as far as it is kept."""
+        if how == "reset":
+            return
+        self.last = previous.key_time(t)
+        used = self.carried(previous.used(self.last), previous.limit(), how)
+        if used:
+            self.units = [[self.last, used]]
+
     def refund(self, t, cost, taken):
         now = self.key_time(t)
         if self.counts(now, taken):
@@ -138,6 +151,15 @@ class SlidingLog(Model):
         return sum(c for at, c in self.units if at + self.policy["window_us"] > t)
 
     fits, as_new = FixedWindow.fits, FixedWindow.as_new
+
+    def inherit(self, previous, t, how):
+        """The newest units, as they came."""
+        assert how != "proportional" and isinstance(previous, SlidingLog)
+        super().inherit(previous, t, how)
+        room, self.units = sum(c for _, c in self.units), []
+        for at, c in reversed(previous.units if room else []):
+            fits = min(c, room)
+            self.units, room = [[at, fits], *self.units], room - fits
 
     def counts(self, t, taken):
         return taken + self.policy["window_us"] > t
@@ -193,6 +215,9 @@ class IntervalBucket(Model):
             missing += c
         return missing
 
+    def used(self, t):
+        return self.missing(t)
+
     def fits(self, t, cost):
         return self.missing(t) + cost <= self.limit()
 
@@ -223,6 +248,21 @@ class LeakyQueue(Model):
         return -(-self.backlog(t) // 1)
 
 
+class Gcra(LeakyQueue):
+    def limit(self):
+        return self.policy["burst_capacity"]
+
+    def delay(self, t):
+        return None
+
+    def used(self, t):
+        return self.backlog(t) * Fraction(self.policy["rate"], self.policy["period_us"])
+
+    def carried(self, used, previous_limit, how):
+        """Fractions of a unit are kept, so the share is not rounded."""
+        return min(used, self.limit()) if how == "keep" else used * Fraction(self.limit(), previous_limit)
+
+
 class Lockout(Model):
     def __init__(self, policy):
         super().__init__(policy)
@@ -248,6 +288,11 @@ class Lockout(Model):
 
     def as_new(self, t):
         return not self.locked(t) and self.used(t) == 0
+
+    def inherit(self, previous, t, how):
+        if how != "reset":
+            self.lock_ends = previous.lock_ends
+        super().inherit(previous, t, how)
 
     def refused(self, t, cost):
         if cost <= self.limit() and not self.locked(t) and self.numbers[2]:
@@ -319,6 +364,7 @@ class Concurrency(Model):
 
 
 KINDS = {
+    "gcra": Gcra,
     "fixed_window": FixedWindow,
     "sliding_log": SlidingLog,
     "sliding_two_counters": TwoCounters,
@@ -333,7 +379,8 @@ FILES = {}
 
 
 def row(name, limiter, policy, steps, note, file=None):
-    """Steps: (t, cost), (t, cost, "refund", taken), (t, 0, "peek"), (t, cost, "take"|"give", holder)."""
+    """Steps: (t, cost), (t, cost, "refund", taken), (t, 0, "peek"), (t, cost, "take"|"give", holder),
+    (t, 0, "set_policy", (policy, inherit))."""
     model, out = KINDS[limiter](policy), []
     for step in steps:
         t, cost, op, extra = (*step, *[None] * (4 - len(step)))
@@ -341,6 +388,13 @@ def row(name, limiter, policy, steps, note, file=None):
         if op == "refund":
             entry.update(op="refund", taken_us=extra)
             want = model.refund(t, cost, extra)
+        elif op == "set_policy":
+            settings, how = extra
+            changed = KINDS[settings.get("limiter", limiter)](settings)
+            changed.inherit(model, t, how)
+            model = changed
+            entry.update(op=op, policy=settings, inherit=how)
+            want = model.want(t, True, 0)
         elif op == "give":
             entry.update(op="give", holder=extra)
             want = model.give(t, extra)
@@ -565,8 +619,52 @@ def permits():
         "taking again renews the one permit of a holder; it has not two")
 
 
+def changes():
+    def change(name, limiter, policy, steps, note):
+        row(name, limiter, policy, steps, note, "set_policy")
+
+    def gcra(burst, rate):
+        return {"burst_capacity": burst, "rate": rate, "period_us": S}
+
+    def window(limit):
+        return {"limit": limit, "window_us": S, "aligned": True}
+
+    change("lowered_limit_binds_at_once", "gcra", gcra(10, 10),
+           [(0, 8), (0, 0, "set_policy", (gcra(5, 5), "keep")), (0, 1), (200_000, 1), (200_000, 1), (S, 0, "peek")],
+           "8 of 10 in use fill the new 5: nothing until one has come back")
+    change("raised_limit_leaves_in_use_what_was", "gcra", gcra(10, 10),
+           [(0, 10), (500_000, 0, "set_policy", (gcra(20, 20), "keep")), (500_000, 16), (500_000, 15), (750_000, 5)],
+           "5 of 10 had come back under the old rate; the 5 in use stay in use")
+    change("share_in_use_is_kept", "gcra", gcra(10, 10),
+           [(0, 4), (0, 0, "set_policy", (gcra(100, 10), "proportional")), (0, 61), (0, 60)], "4 of 10 are 40 of 100")
+    change("reset_begins_as_new", "gcra", gcra(10, 10), [(0, 10), (0, 0, "set_policy", (gcra(5, 5), "reset")), (0, 5), (0, 1)], "all 5 at once")
+    change("unchanged_policy_again_and_again", "gcra", gcra(2, 1),
+           [(0, 2), *[(k * 100_000, 0, "set_policy", (gcra(2, 1), "keep")) for k in range(1, 6)], (500_000, 1), (S, 1), (S, 1)],
+           "a reload is no fresh bucket")
+    change("window_lowered_and_raised", "fixed_window", window(10),
+           [(100_000, 8), (200_000, 0, "set_policy", (window(5), "keep")), (200_000, 1), (300_000, 0, "set_policy", (window(20), "keep")),
+            (300_000, 16), (300_000, 15), (S, 20)],
+           "what a lower limit cannot hold is forgotten, and does not come back with a higher one")
+    change("window_share_is_rounded_up", "fixed_window", window(10),
+           [(0, 1), (0, 0, "set_policy", (window(3), "proportional")), (0, 3), (0, 2)], "0.3 of a unit in use is one")
+    change("bucket_keeps_what_is_missing", "interval_bucket", {"capacity": 10, "refill": 2, "period_us": S},
+           [(0, 10), (2 * S, 0, "set_policy", ({"capacity": 20, "refill": 2, "period_us": S}, "keep")), (2 * S, 15), (2 * S, 14), (3 * S, 2)],
+           "two refills had come; 6 are missing of the 20 too")
+    change("log_keeps_its_newest", "sliding_log", {"limit": 5, "window_us": S},
+           [(0, 2), (400_000, 3), (500_000, 0, "set_policy", ({"limit": 3, "window_us": S}, "keep")), (1_000_000, 1), (1_399_999, 1), (1_400_000, 3)],
+           "the two oldest make room for the lower limit")
+    change("lock_outlives_a_higher_limit", "lockout", {"compact": "true|3|1|30"},
+           [(0, 3), (0, 1), (0, 0, "set_policy", ({"compact": "true|100|1|5"}, "keep")), (S, 1), (30 * S - 1, 1), (30 * S, 100)],
+           "a lock goes on as long as it was begun for")
+    change("lock_ends_by_reset", "lockout", {"compact": "true|3|1|30"},
+           [(0, 3), (0, 1), (0, 0, "set_policy", ({"compact": "true|3|1|30"}, "reset")), (0, 3), (0, 1)], "reset begins as new")
+    change("another_algorithm_counts_what_is_in_use", "gcra", gcra(10, 10),
+           [(0, 8), (200_000, 0, "set_policy", ({"limiter": "fixed_window", **window(10)}, "keep")), (200_000, 5), (200_000, 4), (S, 10)],
+           "6 of 10 are in use, in the window of the change")
+
+
 if __name__ == "__main__":
-    for write in (fixed, log, two, sub, bucket, leaky, lockout, quota, permits):
+    for write in (fixed, log, two, sub, bucket, leaky, lockout, quota, permits, changes):
         write()
     for name, lines in FILES.items():
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".jsonl"), "w") as out:
