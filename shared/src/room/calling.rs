@@ -16,6 +16,9 @@ pub struct Law {
     /// Expected (ppm of a person) and real arrivals of the last 15 ticks.
     recent: VecDeque<(u64, u64)>,
     come_before: Option<u64>,
+    ended_before: Option<u64>,
+    /// Sessions that end per second, in millionths, as a running mean.
+    ending_micro: u64,
     stopped: bool,
     /// Cohorts called up to here teach nothing: they fell into a time in which calling was stopped.
     unlearnt_until: Duration,
@@ -99,6 +102,8 @@ const PRIOR: u64 = 50;
 /// A cohort's weight falls by this factor, in thousandths, each second.
 const MEMORY_PER_MILLE: u64 = 995;
 const SHOW_UP_MIN_PPM: u64 = 100_000;
+/// Ticks over which the rate of ending sessions is averaged.
+const ENDING_MEMORY: u64 = 8;
 const WATCHED_TICKS: usize = 15;
 /// Below this many expected arrivals in the watched time, silence says nothing.
 const WATCHED_MIN_MICRO: u64 = 10_000_000;
@@ -115,6 +120,7 @@ impl Law {
         let forecasts: Vec<Forecast> = facts.lanes.iter().map(|lane| self.forecast(facts, lane)).collect();
         let pending_micro = forecasts.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.pending_micro));
         self.watch(facts, &forecasts);
+        self.note_ended(facts);
         self.note_paces(facts);
         let calls_now = matches!(settings.phase, Phase::Open | Phase::Passthrough);
         let standstill = match settings.phase {
@@ -124,7 +130,8 @@ impl Law {
         };
         let (budget_micro, most) = match standstill {
             None if calls_now => {
-                (free_micro(settings, facts, pending_micro), u64::from(settings.admission_rate_per_s))
+                let free = self.free_micro(settings, facts, pending_micro);
+                (free, u64::from(settings.admission_rate_per_s))
             }
             Some(Standstill::RedemptionsStopped) if facts.tick.is_multiple_of(PROBE_EVERY) => (PPM, 1),
             _ => (0, 0),
@@ -231,6 +238,26 @@ impl Law {
         }
     }
 
+    fn note_ended(&mut self, facts: &Facts) {
+        let total = facts.sessions_ended_total;
+        let ended = total.saturating_sub(self.ended_before.unwrap_or(total)).saturating_mul(PPM);
+        self.ended_before = Some(total);
+        let weighed = self.ending_micro.saturating_mul(ENDING_MEMORY.saturating_sub(1)).saturating_add(ended);
+        self.ending_micro = weighed.checked_div(ENDING_MEMORY).unwrap_or(0);
+    }
+
+    /// Sessions that neither a buyer inside nor one on the way will hold when those called now arrive, in millionths.
+    ///
+    /// Half of the called come within the median delay; what ends in that time is free for them.
+    fn free_micro(&self, settings: &RoomSettings, facts: &Facts, pending_micro: u64) -> u64 {
+        let delay_s = facts.lanes.iter().map(|lane| lane.delays.median_s()).min().unwrap_or(0);
+        let inside = u64::from(facts.sessions).saturating_mul(PPM);
+        let staying = inside.saturating_sub(self.ending_micro.saturating_mul(delay_s));
+        let at_door = u64::from(facts.at_door).saturating_mul(PPM);
+        let capacity = u64::from(settings.capacity).saturating_mul(PPM);
+        capacity.saturating_sub(staying).saturating_sub(at_door).saturating_sub(pending_micro)
+    }
+
     /// Remembers where each lane stood over the last minute, from the second in which it was first served on:
     /// the first calls fill the shop and say nothing about the pace.
     fn note_paces(&mut self, facts: &Facts) {
@@ -245,12 +272,6 @@ impl Law {
             }
         }
     }
-}
-
-/// Sessions that neither a buyer inside nor one on the way will take, in millionths.
-fn free_micro(settings: &RoomSettings, facts: &Facts, pending_micro: u64) -> u64 {
-    let taken = u64::from(facts.sessions).saturating_add(u64::from(facts.at_door));
-    u64::from(settings.capacity).saturating_sub(taken).saturating_mul(PPM).saturating_sub(pending_micro)
 }
 
 /// At most `2·C / show-up` numbers that may still come are called at once.

@@ -55,6 +55,13 @@ impl Delays {
         shares
     }
 
+    /// Seconds within which half of those who come have come, rounded up.
+    pub(super) fn median_s(&self) -> u64 {
+        let half = PPM >> 1;
+        let before = self.shares_ppm().partition_point(|&share| share < half);
+        u64::try_from(before).unwrap_or(DELAY_MAX_S).saturating_add(1)
+    }
+
     fn total(&self) -> u64 {
         self.counts.iter().map(|&count| u64::from(count)).sum()
     }
@@ -84,6 +91,7 @@ mod tests {
         assert!(shares[19] < 30_000, "{}", shares[19]);
         assert!(shares[20] > 990_000, "{}", shares[20]);
         assert!(shares.is_sorted());
+        assert_eq!(delays.median_s(), 21);
     }
 
     #[test]

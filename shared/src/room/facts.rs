@@ -24,6 +24,8 @@ pub struct Facts {
     pub tick: u64,
     /// Counted sessions.
     pub sessions: u32,
+    /// Sessions that have ended since this process has the room.
+    pub sessions_ended_total: u64,
     /// Called buyers in front of a full door.
     pub at_door: u32,
     /// Newest entry of the ended feed.
@@ -71,6 +73,7 @@ impl Room {
             epoch: self.epoch,
             tick: self.clock.tick,
             sessions: self.sessions.count(),
+            sessions_ended_total: self.sessions.ended_total(),
             at_door: self.doorstep.waiting_count(now),
             ended_seq: self.ended.last_seq(),
             lanes: self.lanes.iter().map(lane_facts).collect(),

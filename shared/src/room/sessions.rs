@@ -25,12 +25,18 @@ pub struct Session {
 pub(super) struct Sessions {
     by_place: BTreeMap<Place, Session>,
     by_expiry: BTreeSet<(Timestamp, Place)>,
+    ended_total: u64,
 }
 
 impl Sessions {
     /// How many sessions count against capacity.
     pub(super) fn count(&self) -> u32 {
         u32::try_from(self.by_place.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Sessions that have ended in whatever way since this process has the room.
+    pub(super) fn ended_total(&self) -> u64 {
+        self.ended_total
     }
 
     /// The live session of `place`.
@@ -50,6 +56,7 @@ impl Sessions {
     pub(super) fn remove(&mut self, place: Place) -> Option<Session> {
         let session = self.by_place.remove(&place)?;
         self.by_expiry.remove(&(session.expires_at, place));
+        self.ended_total = self.ended_total.saturating_add(1);
         Some(session)
     }
 
