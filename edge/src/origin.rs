@@ -5,7 +5,7 @@ use crate::refusal::{OriginFault, Refusal};
 use crate::{reply, reporting};
 use futures_util::future::{Either, select};
 use shared::config::ShopConfig;
-use shared::gate::{hides_method, is_for_this_hop_only, is_ours, overrides_method};
+use shared::gate::{claims_address, hides_method, is_for_this_hop_only, is_ours, overrides_method};
 use std::pin::pin;
 use std::time::Duration;
 use worker::js_sys::Uint8Array;
@@ -73,6 +73,7 @@ fn headers(incoming: &Incoming, shop: &ShopConfig, to_shop: &ToShop<'_>) -> Resu
     let headers = Headers::new()?;
     for (name, value) in reply::entries(&incoming.headers)? {
         let stops_here = is_ours(&name)
+            || claims_address(&name)
             || is_for_this_hop_only(&name) && !is_web_socket(&name, &value)
             || hides_method && overrides_method(&name);
         if !stops_here {

@@ -26,6 +26,11 @@ pub fn overrides_method(name: &str) -> bool {
     METHOD_OVERRIDES.iter().any(|header| header.eq_ignore_ascii_case(name))
 }
 
+/// Whether a header field claims where a request comes from in words that the edge does not write anew: nobody vouches for it.
+pub fn claims_address(name: &str) -> bool {
+    ADDRESS_CLAIMS.iter().any(|claim| claim.eq_ignore_ascii_case(name))
+}
+
 /// Whether the fields of [`overrides_method`] are kept from the shop: on every path where some method is gated, so that
 /// no `GET` turns into the gated `POST` behind the gate.
 pub fn hides_method(shop: &ShopConfig, path: &str) -> bool {
@@ -65,6 +70,8 @@ const HOP_BY_HOP: [&str; 9] = [
     "upgrade",
 ];
 
+const ADDRESS_CLAIMS: [&str; 4] = ["forwarded", "true-client-ip", "x-client-ip", "x-real-ip"];
+
 const METHOD_OVERRIDES: [&str; 4] =
     ["x-http-method-override", "x-http-method", "x-method-override", "x-original-method"];
 
@@ -87,6 +94,7 @@ mod tests {
     fn fields_of_one_hop_stop_here() {
         assert!(is_for_this_hop_only("Transfer-Encoding") && is_for_this_hop_only("connection"));
         assert!(!is_for_this_hop_only("content-length"));
+        assert!(claims_address("Forwarded") && !claims_address("x-forwarded-for"));
         assert!(overrides_method("X-HTTP-Method-Override") && !overrides_method("x-method"));
     }
 

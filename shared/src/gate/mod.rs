@@ -28,7 +28,8 @@ pub use admission::{
 pub use buyer::{Buyer, COOKIE_BYTES_MAX, TicketFound};
 pub use ended::{EndedPlaces, PLACES_MAX};
 pub use forwarding::{
-    fairgate_cookies, hides_method, is_for_this_hop_only, is_ours, overrides_method, return_path_of,
+    claims_address, fairgate_cookies, hides_method, is_for_this_hop_only, is_ours, overrides_method,
+    return_path_of,
 };
 pub use limits::{Bound, Home, Limit, bound, by_home, limits, poll_limit};
 pub use outcome::{outcome_of, session_end};
