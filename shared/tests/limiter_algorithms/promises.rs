@@ -110,8 +110,9 @@ proptest! {
     }
 
     #[test]
-    fn no_input_overflows(settings in wild_settings(), state in wild_state(), times: [u64; 4], costs: [u64; 4]) {
+    fn no_input_overflows(settings in wild_settings(), others in wild_settings(), state in wild_state(), times: [u64; 4], costs: [u64; 4]) {
         let Ok(policy) = Policy::try_from(settings) else { return Ok(()) };
+        let previous = Policy::try_from(others).unwrap_or(policy);
         let holder = Some(Holder([1; 16]));
         let mut state = state;
         for (time, cost) in times.into_iter().zip(costs) {
@@ -121,7 +122,12 @@ proptest! {
                 prop_assert!(transition.decision.remaining() <= policy.quota());
                 let _ = (policy.more_after(&transition.decision), policy.is_as_new(&transition.state, now), policy.window());
                 state = policy.refund(transition.state, now, cost, Timestamp::from_micros(times[0]));
-                state = policy.inherit(&policy, state, now, Inheritance::Proportional);
+                for how in [Inheritance::Keep, Inheritance::Proportional] {
+                    let taken = previous.check(previous.new_state(), now, cost % 3).state;
+                    let inherited = policy.inherit(&previous, taken, now, how);
+                    prop_assert!(policy.check(inherited, now, 0).decision.remaining() <= policy.quota());
+                    state = policy.inherit(&policy, state, now, how);
+                }
             }
         }
     }
