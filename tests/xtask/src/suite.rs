@@ -17,23 +17,18 @@ pub(crate) fn run(progress: &Progress) -> Result<()> {
         let success = progress.watch(name, &mut cargo)?.success;
         count.add(name, u32::from(success), u32::from(!success));
     }
-    match prepare(progress) {
-        Ok(()) => count.add_tests(&progress.watch("tests", &mut workspace::cargo(TESTS))?),
-        Err(error) => {
-            eprintln!("    {error:#}");
-            count.add("what the tests need", 0, 1);
-        }
+    if let Err(error) = prepare(progress) {
+        eprintln!("    {error:#}");
+        count.add("what the end-to-end tests need", 0, 1);
     }
+    count.add_tests(&progress.watch("tests", &mut workspace::cargo(TESTS))?);
     count.report(progress)
 }
 
 /// Builds and installs what the end-to-end tests start.
 fn prepare(progress: &Progress) -> Result<()> {
     tools::chromium(progress)?;
-    let tests = workspace::root().join("tests");
-    if tests.join("package-lock.json").exists() {
-        npm::install(progress, &tests)?;
-    }
+    npm::install(progress, &workspace::root().join("tests"))?;
     for faults in [Faults::Planted, Faults::None] {
         worker::build(progress, faults)?;
         server::build(progress, faults)?;

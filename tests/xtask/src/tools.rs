@@ -32,14 +32,14 @@ pub(crate) fn components(progress: &Progress) -> Result<()> {
 
 /// Makes sure that a Chromium is there for the tests of the waiting page.
 pub(crate) fn chromium(progress: &Progress) -> Result<()> {
-    if starts("chromium") {
+    if ["chromium", "chromium-browser", "google-chrome"].into_iter().any(starts) {
         return Ok(());
     }
-    install_packages(progress, "chromium")
+    install_package(progress, "chromium")
 }
 
 /// Installs a Debian package as root; others are told how.
-fn install_packages(progress: &Progress, package: &str) -> Result<()> {
+fn install_package(progress: &Progress, package: &str) -> Result<()> {
     if !starts("apt-get") || !is_root() {
         bail!(
             "`{package}` was not found: run `sudo apt-get install -y {package}` or your system's like of it"
