@@ -37,7 +37,7 @@ fn prepare(progress: &Progress) -> Result<()> {
 }
 
 /// Names the whole workspace wherever that is possible, so that the dependencies are compiled with one set of features. Clippy
-/// with `--release` on the Worker's target shares what was compiled for the bundle.
+/// under the Worker's profile shares what was compiled for the bundle.
 const CHECKS: [(&str, &[&str]); 8] = [
     ("format", &["fmt", "--all", "--check"]),
     ("clippy", &["clippy", "--workspace", NO_EDGE, "--all-targets", "--", "-Dwarnings"]),
@@ -45,10 +45,10 @@ const CHECKS: [(&str, &[&str]); 8] = [
         "clippy, planted faults",
         &["clippy", "--workspace", NO_EDGE, "--all-targets", PLANT, "--", "-Dwarnings"],
     ),
-    ("clippy, wasm32", &["clippy", "--release", SHARED, EDGE, WASM, "--", "-Dwarnings"]),
+    ("clippy, wasm32", &["clippy", AS_WORKER, SHARED, EDGE, WASM, "--", "-Dwarnings"]),
     (
         "clippy, wasm32, planted faults",
-        &["clippy", "--release", EDGE, WASM, "--features=plant", "--", "-Dwarnings"],
+        &["clippy", AS_WORKER, EDGE, WASM, "--features=plant", "--", "-Dwarnings"],
     ),
     ("shared alone", &["check", SHARED, "--no-default-features"]),
     ("shared alone, planted faults", &["check", SHARED, "--no-default-features", "--features=plant"]),
@@ -59,6 +59,7 @@ const SHARED: &str = "--package=fairgate-shared";
 const EDGE: &str = "--package=fairgate-edge";
 const NO_EDGE: &str = "--exclude=fairgate-edge";
 const PLANT: &str = "--features=fairgate-shared/plant,fairgate-queue-server/plant";
+const AS_WORKER: &str = "--profile=worker";
 const WASM: &str = "--target=wasm32-unknown-unknown";
 const TESTS: &[&str] = &["test", "--workspace", NO_EDGE, "--no-fail-fast"];
 

@@ -27,7 +27,7 @@ pub(crate) fn build(progress: &Progress, faults: Faults) -> Result<PathBuf> {
     npm::install(progress, &edge)?;
 
     let mut arguments =
-        vec!["build", "--release", "--package", "fairgate-edge", "--target", tools::WASM_TARGET];
+        vec!["build", "--profile=worker", "--package=fairgate-edge", "--target", tools::WASM_TARGET];
     let bundle = match faults {
         Faults::None => workspace::target().join("edge"),
         Faults::Planted => {
@@ -36,7 +36,7 @@ pub(crate) fn build(progress: &Progress, faults: Faults) -> Result<PathBuf> {
         }
     };
     progress.run("compile the Worker", &mut workspace::cargo(&arguments))?;
-    let compiled = workspace::target().join(tools::WASM_TARGET).join("release/fairgate_edge.wasm");
+    let compiled = workspace::target().join(tools::WASM_TARGET).join("worker/fairgate_edge.wasm");
 
     let inputs =
         [compiled.clone(), edge.join("entry.js"), edge.join("workerd.capnp"), edge.join("package-lock.json")];
@@ -62,6 +62,8 @@ fn assemble(compiled: &Path, edge: &Path, bundle: &Path) -> Result<()> {
         .input_path(compiled)
         .out_name("bindings")
         .typescript(false)
+        // A fifth of the bundle; a panic names its file and line without them.
+        .remove_name_section(true)
         // Names of functions are a fifth of the bundle and serve stack traces only.
         .remove_name_section(true)
         // What `entry.js` calls to start again after a panic.
