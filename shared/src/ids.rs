@@ -68,6 +68,13 @@ pub struct Epoch(pub u16);
 #[serde(transparent)]
 pub struct LaneId(pub u8);
 
+impl LaneId {
+    /// The lane at a position of the configuration; a room has at most 16, and what lies beyond 255 counts as 255.
+    pub fn at(index: usize) -> Self {
+        Self(u8::try_from(index).unwrap_or(u8::MAX))
+    }
+}
+
 /// Order of a ticket in its lane, from 1, dense, below 2^40, never reused inside an epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

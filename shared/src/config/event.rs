@@ -1,8 +1,8 @@
 //! `[[event]]`: one protected sale and the numbers of its room.
 
 use super::ShopConfig;
+use super::name::parse_name;
 use super::section::Section;
-use super::site::parse_name;
 use super::unique::Unique;
 use crate::http::sku::Sku;
 use crate::ids::EventId;

@@ -5,6 +5,7 @@
 
 mod error;
 mod event;
+mod name;
 mod origin;
 mod policy;
 mod section;

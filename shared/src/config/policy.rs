@@ -1,7 +1,7 @@
 //! `[[policy]]`, `[join]` and `[poll]`: the numbers of limits, and where they apply.
 
+use super::name::parse_name;
 use super::section::{Section, Value};
-use super::site::parse_name;
 use super::unique::Unique;
 use crate::limiter::Policy;
 use crate::limiter::{PolicyError, gcra::GcraPolicy};

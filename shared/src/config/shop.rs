@@ -1,9 +1,9 @@
 //! `[[shop]]` and `[[shop.route]]`: whose requests these are, and which of them are gated.
 
+use super::name::parse_name;
 use super::origin::canonical_host;
 use super::policy::Policies;
 use super::section::{Section, Value};
-use super::site::parse_name;
 use super::unique::Unique;
 use super::{PolicyConfig, WebOrigin};
 use crate::http::path::{CanonicalPath, RoutePattern};

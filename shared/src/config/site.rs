@@ -214,12 +214,6 @@ impl ServerConfig {
     }
 }
 
-/// A name of ours, as events have: `[a-z0-9-]{1,32}`.
-pub(super) fn parse_name(text: &str) -> Result<String, &'static str> {
-    let name = EventId::parse(text).map(|id| id.as_str().to_owned());
-    name.map_err(|_| "a name is 1 to 32 characters of a-z, 0-9 and -")
-}
-
 fn parse_prefix(text: &str) -> Result<(String, CanonicalPath), &'static str> {
     let path = CanonicalPath::parse(text).ok().filter(|path| text != "/" && path.to_string() == text);
     path.map(|path| (text.to_owned(), path))

@@ -1,18 +1,10 @@
 //! Which numbers were called when, and how many of them have come to the door.
 
+use super::clock::RoomTime;
 use crate::ids::TicketNumber;
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-
-/// The two clocks of a room, both from 0 at its first tick and never back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RoomTime {
-    /// Time in which the room's clock was driven: buyers come to the door in this time, whether or not it is full.
-    pub up: Duration,
-    /// The part of it in which a redemption could have succeeded: turns run out in this time.
-    pub redeemable: Duration,
-}
 
 /// Numbers called together. It carries the youngest age among them, so that no turn ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,11 +1,6 @@
 //! How a room stands at a tick, for those who decide from it.
 
-use super::{
-    Room,
-    cohorts::{Cohort, RoomTime},
-    delays::Delays,
-    lane::Lane,
-};
+use super::{Room, clock::RoomTime, cohorts::Cohort, delays::Delays, lane::Lane};
 use crate::{
     ids::{Epoch, TicketNumber},
     time::Timestamp,

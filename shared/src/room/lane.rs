@@ -1,7 +1,8 @@
 //! One ordered class inside a room: its numbers, who was called, which numbers are spent.
 
 use super::{
-    cohorts::{Cohorts, RoomTime, TurnAge},
+    clock::RoomTime,
+    cohorts::{Cohorts, TurnAge},
     delays::Delays,
     spent::SpentBits,
 };

@@ -1,7 +1,8 @@
 //! The authority's state machine: each transition is written here once, and every store applies it.
 
 use super::{
-    CallOrder, EnterRefusal, Facts, Planted, RoomSettings, RoomTime, Session, Standstill,
+    CallOrder, EnterRefusal, Facts, Planted, RoomSettings, Session,
+    clock::RoomClock,
     cohorts::TurnAge,
     doorstep::Doorstep,
     ended::{EndedEntry, EndedFeed},
@@ -38,19 +39,7 @@ pub struct Room {
     last_tick: Option<Timestamp>,
     /// Called buyers who are still expected at the door, as the law saw it at the last tick.
     pub(super) expected: u32,
-    standstill: Option<Standstill>,
 }
-
-/// The room's own time, driven by its ticks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(super) struct RoomClock {
-    pub(super) latest: Timestamp,
-    pub(super) tick: u64,
-    pub(super) at: RoomTime,
-}
-
-/// Between two ticks room time advances by at most this: a take-over or a stopped process runs it late, never early.
-const TICK_MAX: Duration = Duration::from_secs(2);
 
 /// Why a session cannot be renewed or ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,6 +48,9 @@ pub enum SessionRefusal {
     #[error("the session has ended")]
     Ended,
 }
+
+/// Between two ticks room time advances by at most this: a take-over or a stopped process runs it late, never early.
+const TICK_MAX: Duration = Duration::from_secs(2);
 
 impl Room {
     /// An empty room in its first epoch.
@@ -78,7 +70,6 @@ impl Room {
             doorstep: Doorstep::default(),
             last_tick: None,
             expected: 0,
-            standstill: None,
         }
     }
 
@@ -92,11 +83,6 @@ impl Room {
     /// The room's settings.
     pub fn settings(&self) -> &RoomSettings {
         &self.settings
-    }
-
-    /// Why the line stands still, as the law said at the last tick.
-    pub fn standstill(&self) -> Option<Standstill> {
-        self.standstill
     }
 
     /// Gives the session its full idle time again, up to its hard maximum.
@@ -169,7 +155,7 @@ impl Room {
         });
         self.changes.lazily(RecordKey::Room);
         for index in 0..self.lanes.len() {
-            self.changes.lazily(RecordKey::Lane(lane_id(index)));
+            self.changes.lazily(RecordKey::Lane(LaneId::at(index)));
         }
         self.facts(now)
     }
@@ -179,9 +165,8 @@ impl Room {
     pub fn call(&mut self, now: Timestamp, order: &CallOrder) -> Facts {
         let now = self.observe(now);
         self.expected = order.expected;
-        self.standstill = order.standstill;
         for index in 0..self.lanes.len() {
-            let lane = lane_id(index);
+            let lane = LaneId::at(index);
             let count = order.calls.iter().find(|(called, _)| *called == lane).map_or(0, |(_, count)| *count);
             if order.standstill.is_none() || count > 0 {
                 self.call_lane(lane, count, now);
@@ -262,8 +247,4 @@ impl Room {
     pub(super) fn lane_mut(&mut self, lane: LaneId) -> Option<&mut Lane> {
         self.lanes.get_mut(usize::from(lane.0))
     }
-}
-
-pub(super) fn lane_id(index: usize) -> LaneId {
-    LaneId(u8::try_from(index).unwrap_or(u8::MAX))
 }

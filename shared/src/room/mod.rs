@@ -5,10 +5,12 @@
 //! is what everybody may know, and [`status()`] tells one ticket's owner what it means for them.
 
 mod calling;
+mod clock;
 mod cohorts;
 mod delays;
 mod door;
 mod doorstep;
+mod durable;
 mod ended;
 mod facts;
 mod join;
@@ -24,7 +26,8 @@ mod status;
 mod stride;
 
 pub use calling::{CallOrder, Law, Pace, Standstill};
-pub use cohorts::{Cohort, RoomTime};
+pub use clock::RoomTime;
+pub use cohorts::Cohort;
 pub use door::{EnterRefusal, RETRY_AT_DOOR};
 pub use ended::{EndedEntry, PAGE_ENTRIES};
 pub use facts::{Facts, LaneFacts};

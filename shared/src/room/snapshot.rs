@@ -1,8 +1,8 @@
 //! The public state of a room, made from the facts of a tick.
 
-use super::{CallOrder, Fault, Law, Planted, RoomSettings, facts::Facts, machine::lane_id};
+use super::{CallOrder, Fault, Law, Planted, RoomSettings, facts::Facts};
 use crate::{
-    ids::{EventId, TicketNumber},
+    ids::{EventId, LaneId, TicketNumber},
     wire::{LaneSnapshot, Snapshot},
 };
 
@@ -19,9 +19,9 @@ pub fn snapshot(
     planted: Planted,
 ) -> Snapshot {
     let lane = |(index, (lane, names)): (usize, (&super::LaneFacts, &super::LaneSettings))| {
-        let pace = law.pace(settings, lane_id(index));
+        let pace = law.pace(settings, LaneId::at(index));
         LaneSnapshot {
-            lane: lane_id(index),
+            lane: LaneId::at(index),
             name: names.name.clone(),
             next_number: lane.next_number,
             serving_number: told_serving(lane.serving_number, facts.tick, planted),

@@ -42,7 +42,7 @@ impl Strides {
             }
         }
         self.carry_sleepers(lanes);
-        let ids = (0..lanes.len()).map(super::machine::lane_id);
+        let ids = (0..lanes.len()).map(LaneId::at);
         ids.zip(calls).filter(|&(_, count)| count > 0).collect()
     }
 

@@ -1,0 +1,110 @@
+//! What a room hands to its store, and how it is rebuilt from that.
+
+use super::{
+    Room, RoomSettings,
+    lane::{Lane, Line},
+    record::{Changes, RecordError, RecordKey, RecordValue, RoomRecord},
+    spent::SpentBits,
+};
+use crate::ids::LaneId;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Room {
+    /// The records changed since the last call, with what they are now.
+    pub fn take_changes(&mut self) -> Changes {
+        let log = core::mem::take(&mut self.changes);
+        let records = log.dirty.into_iter().map(|key| (key, self.record(key))).collect();
+        Changes { records, before_reply: log.before_reply }
+    }
+
+    /// Whether the reply of what was just done must wait for a commit.
+    pub fn must_commit(&self) -> bool {
+        self.changes.before_reply
+    }
+
+    /// Rebuilds a room from its records: no number is reissued, no session or spent bit is lost.
+    ///
+    /// Numbers that were reserved ahead are burned, since the crash may have forgotten who got them.
+    ///
+    /// # Errors
+    /// [`RecordError::Mismatched`] where key and value are of different kinds.
+    pub fn restore(
+        settings: RoomSettings,
+        records: impl IntoIterator<Item = (RecordKey, RecordValue)>,
+    ) -> Result<Self, RecordError> {
+        let mut room = Self::new(settings);
+        let mut lines: BTreeMap<LaneId, Line> = BTreeMap::new();
+        let mut spent: BTreeMap<LaneId, SpentBits> = BTreeMap::new();
+        for (key, value) in records {
+            match (key, value) {
+                (RecordKey::Room, RecordValue::Room(record)) => {
+                    room.epoch = record.epoch;
+                    room.clock = record.clock;
+                    room.rate = record.rate;
+                    room.ended.resume_after(record.ended_seq);
+                }
+                (RecordKey::Lane(id), RecordValue::Lane(line)) => {
+                    lines.insert(id, line);
+                }
+                (RecordKey::Spent(lane, chunk), RecordValue::Spent(words)) => {
+                    spent.entry(lane).or_default().restore_chunk(chunk, words);
+                }
+                (RecordKey::Session(place), RecordValue::Session(session)) => {
+                    room.sessions.put(place, session);
+                }
+                (RecordKey::Device(device), RecordValue::Device(lane, number)) => {
+                    room.devices.insert(device, (lane, number));
+                }
+                (RecordKey::Ended(seq), RecordValue::Ended(entry)) => room.ended.restore(seq, entry),
+                _ => return Err(RecordError::Mismatched),
+            }
+        }
+        for (index, lane) in room.lanes.iter_mut().enumerate() {
+            if let Some(line) = lines.remove(&LaneId::at(index)) {
+                lane.recover(line, spent.remove(&LaneId::at(index)).unwrap_or_default());
+            }
+        }
+        Ok(room)
+    }
+
+    /// The room as it is after a crash that forgot nothing which was durable: what [`Room::restore`] gives.
+    pub fn recover(&mut self) -> Result<(), RecordError> {
+        let keys = self.all_keys();
+        let records: Vec<_> = keys.into_iter().filter_map(|key| Some((key, self.record(key)?))).collect();
+        let planted = self.planted;
+        *self = Self::restore(self.settings.clone(), records)?.with_fault(planted);
+        Ok(())
+    }
+
+    fn all_keys(&self) -> BTreeSet<RecordKey> {
+        let mut keys = BTreeSet::from([RecordKey::Room]);
+        for (index, lane) in self.lanes.iter().enumerate() {
+            let id = LaneId::at(index);
+            keys.insert(RecordKey::Lane(id));
+            keys.extend(lane.spent.chunks().map(|chunk| RecordKey::Spent(id, chunk)));
+        }
+        keys.extend(self.sessions.places().map(RecordKey::Session));
+        keys.extend(self.devices.keys().copied().map(RecordKey::Device));
+        keys.extend(self.ended.seqs().map(RecordKey::Ended));
+        keys
+    }
+
+    fn record(&self, key: RecordKey) -> Option<RecordValue> {
+        let lane = |id: LaneId| -> Option<&Lane> { self.lanes.get(usize::from(id.0)) };
+        match key {
+            RecordKey::Room => Some(RecordValue::Room(RoomRecord {
+                epoch: self.epoch,
+                clock: self.clock,
+                ended_seq: self.ended.last_seq(),
+                rate: self.rate,
+            })),
+            RecordKey::Lane(id) => Some(RecordValue::Lane(lane(id)?.line.clone())),
+            RecordKey::Spent(id, chunk) => Some(RecordValue::Spent(lane(id)?.spent.chunk(chunk))),
+            RecordKey::Session(place) => self.sessions.get(place).map(RecordValue::Session),
+            RecordKey::Device(device) => {
+                self.devices.get(&device).map(|&(lane, number)| RecordValue::Device(lane, number))
+            }
+            RecordKey::Ended(seq) => self.ended.get(seq).map(RecordValue::Ended),
+        }
+    }
+}
