@@ -25,7 +25,7 @@
     const post = { headers: { "content-type": "application/json" }, body: "{}" };
     try {
       const reply = await fetch(ticketPath + path, {
-        method, cache: "no-store", signal: AbortSignal.timeout(15000), ...(method === "POST" ? post : {}),
+        method, cache: "no-store", signal: AbortSignal.timeout?.(15000), ...(method === "POST" ? post : {}),
       });
       const body = reply.status === 204 ? null : await reply.json();
       return { status: reply.status, body };
@@ -48,14 +48,14 @@
     joinedJustNow = join && result.kind === "status";
     faults = result.kind === "offline" || reply.status >= 500 ? faults + 1 : 0;
     notBefore = result.kind === "later" ? Date.now() + result.waitMs : 0;
-    // Whoever has just been called goes in at once.
-    const goesIn = result.kind === "status" && result.status.state === "called" && !redeem && !document.hidden;
+    // Whoever learns of their turn goes in at once.
+    const goesIn = result.kind === "status" && result.status.state !== "waiting" && !document.hidden;
     dueAt = goesIn ? 0 : Date.now() + delayMs(result, faults, Math.random());
     busy = false;
+    plan();
     take(result);
     tabs?.postMessage(result);
     if (result.kind === "entered") location.replace(returnPath);
-    plan();
   }
 
   function plan() {
@@ -71,6 +71,13 @@
     becomePoller(true);
   }
 
+  /** Asks because somebody pressed a button. */
+  function press() {
+    dueAt = 0;
+    plan();
+    becomePoller(true);
+  }
+
   // --- Showing
 
   /** Takes in what a reply meant, here or in another tab. */
@@ -80,26 +87,29 @@
       if (result.joined) forgetLowest();
       last = result.status;
       mode = last.state;
-      show("", "");
-    } else if (kind === "later") show(result.code === "NOT_YOUR_TURN" ? "" : result.text, "");
-    else if (kind === "offline") show(words.offline, "offline");
+      show({});
+    } else if (kind === "later") show({ trouble: result.code === "NOT_YOUR_TURN" ? "" : result.text });
+    else if (kind === "offline") show({ trouble: words.offline });
     else {
       mode = kind;
       last = null;
-      show("", "", result.text);
+      forgetLowest();
+      show({ text: result.text });
       part.joinForm.hidden = !(result.canJoin ?? true);
     }
   }
 
-  function show(trouble, fault, text) {
+  /** Puts everything in place; `trouble` comes before why the line stands, `text` before the words of the mode. */
+  function show({ trouble = "", text = words.modes[mode].text }) {
     const view = last ? shown(last, data, nowMs(), lowest(last)) : { mode, position: null, notice: "", message: "" };
     if (view.position !== null) keepLowest(view.position);
     const heading = words.modes[mode].heading;
     const notice = trouble || view.notice;
+    const place = view.position === null ? "" : view.before + view.figure + view.after;
     document.documentElement.dataset.mode = mode;
     document.documentElement.dataset.still = notice ? "yes" : "no";
     put("heading", heading);
-    put("text", text ?? words.modes[mode].text);
+    put("text", text);
     put("notice", notice);
     put("message", view.message);
     for (const name of ["before", "figure", "after", "eta", "moved", "number"]) put(name, view[name] ?? "");
@@ -107,10 +117,9 @@
       person.setAttribute("visibility", index < (view.ahead ?? 0) ? "visible" : "hidden");
     }
     part.you.setAttribute("cx", youX(view.ahead ?? 0, mode));
-    document.title = mode === "waiting" ? `${view.before}${view.figure}${view.after}` : heading;
+    document.title = place || heading;
     keepFocus();
-    speak(spokenKey({ ...view, mode, notice: fault || notice }), [heading, notice, view.message,
-      view.position === null ? text : view.before + view.figure + view.after, notice ? "" : view.eta]);
+    speak(spokenKey({ ...view, mode, notice }), [heading, notice, view.message, place || text, notice ? "" : view.eta]);
   }
 
   function put(name, text) {
@@ -125,7 +134,8 @@
   /** Changes the status region only when something happened: screen readers speak every change. */
   function speak(key, sentences) {
     if (spoken !== null && spoken !== key) {
-      part.spoken.textContent = sentences.filter(Boolean).map((text) => text.replace(/[^.。!?]$/, "$&.")).join(" ");
+      const ended = sentences.filter(Boolean).map((text) => text.replace(/[.。]$/, "") + words.stop);
+      part.spoken.textContent = ended.join("").trim();
     }
     spoken = key;
   }
@@ -195,16 +205,15 @@
 
   // --- Buttons
 
-  part.joinForm.addEventListener("submit", (press) => {
-    press.preventDefault();
+  part.joinForm.addEventListener("submit", (submit) => {
+    submit.preventDefault();
     mode = "joining";
-    last = null;
-    show("", "");
-    step();
+    show({});
+    press();
   });
-  part.enterForm.addEventListener("submit", (press) => {
-    press.preventDefault();
-    step();
+  part.enterForm.addEventListener("submit", (submit) => {
+    submit.preventDefault();
+    press();
   });
   part.leave.addEventListener("click", () => part.leaveDialog.showModal());
   part.leaveDialog.addEventListener("close", async () => {
@@ -238,7 +247,7 @@
   if (data.status) {
     take({ kind: "status", status: data.status });
     if (mode === "waiting") dueAt = startedAt + data.status.nextPollMs;
-  } else if (mode !== data.mode) show("", "");
+  } else if (mode !== data.mode) show({});
   if (isPoller) plan();
   else becomePoller(!document.hidden);
 }

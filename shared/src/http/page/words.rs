@@ -28,6 +28,7 @@ static TABLE: LazyLock<Table> =
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Words {
     pub(super) line: String,
+    stop: String,
     modes: Modes,
     pub(super) ahead: Plural,
     pub(super) next: String,
