@@ -35,11 +35,14 @@ impl Waiting<'_> {
         let ticket = self.ticket(incoming, buyer);
         let known = self.snapshot.zip(ticket.as_ref());
         let status = known.and_then(|(snapshot, ticket)| status(snapshot, ticket.place, incoming.now));
-        let standing = match &ticket {
+        let (standing, lost) = match &ticket {
+            Some(_) if self.snapshot.is_none() || status.is_some() => {
+                (Standing::Holding(status.as_ref()), None)
+            }
             // A ticket of an earlier epoch holds nothing any more.
-            Some(_) if self.snapshot.is_none() || status.is_some() => Standing::Holding(status.as_ref()),
-            None if self.joined => Standing::CookieLost,
-            _ => Standing::Outside,
+            Some(_) => (Standing::Outside, Some(Reason::TicketVoid)),
+            None if self.joined => (Standing::CookieLost, None),
+            None => (Standing::Outside, None),
         };
         let event = incoming.isolate.config.event(self.event).ok_or(Reason::EventUnknown)?;
         let page = WaitingPage {
@@ -48,7 +51,7 @@ impl Waiting<'_> {
             return_path: self.return_path,
             language: incoming.language(),
             standing,
-            refusal: self.refusal,
+            refusal: lost.or(self.refusal),
             turn_grace: event.turn_grace,
             now: incoming.now,
             request_id: &incoming.request_id,
