@@ -87,18 +87,20 @@ export class Buyer {
   }
 }
 
-/** The room for one: somebody is inside, and so many wait ahead of whoever comes next. */
-export async function busyShop(aheadCount) {
+/**
+ * The room for one: somebody is inside, and so many wait ahead of whoever comes next. `empty` sends all of them away, so
+ * that the turn comes to whoever waits; the end of the test `t` does it too.
+ */
+export async function busyShop(t, aheadCount) {
   const inside = await new Buyer().enter();
   const ahead = Array.from({ length: aheadCount }, () => new Buyer());
   for (const buyer of ahead) await buyer.join();
-  return {
-    /** Everybody ahead goes away: the turn comes to whoever waits. */
-    async empty() {
-      for (const buyer of ahead) await buyer.leave();
-      await inside.checkOut();
-    },
+  const empty = async () => {
+    for (const buyer of ahead.splice(0)) await buyer.leave();
+    await inside.checkOut();
   };
+  t.after(empty);
+  return { empty };
 }
 
 export async function shopLog() {

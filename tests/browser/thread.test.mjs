@@ -28,8 +28,8 @@ async function buy(page, number) {
   await page.getByRole("heading", { name: "Thank you" }).waitFor();
 }
 
-test("a press, the wait, the turn, the cart; nothing on the way changes the ticket", { timeout: 180000 }, async () => {
-  const shop = await busyShop(1);
+test("a press, the wait, the turn, the cart; nothing on the way changes the ticket", { timeout: 180000 }, async (t) => {
+  const shop = await busyShop(t, 1);
   const { context, complaints } = await visitor(browser);
   const page = await context.newPage();
   await page.goto(productPath);
@@ -67,15 +67,17 @@ test("a press, the wait, the turn, the cart; nothing on the way changes the tick
   await context.close();
 });
 
-test("without script the same way is open by buttons", { timeout: 120000 }, async () => {
-  const shop = await busyShop(1);
+test("without script the same way is open by buttons", { timeout: 120000 }, async (t) => {
+  const shop = await busyShop(t, 1);
   const { context } = await visitor(browser, { javaScriptEnabled: false });
   const page = await context.newPage();
-  await page.goto(productPath);
-  await press(page, "Add to cart");
+  await page.goto(waitPath);
   await press(page, "Join the line");
   const number = await ticketNumber(page);
   await press(page, "Check my place");
+  assert.equal(await ticketNumber(page), number);
+  await page.goto(productPath);
+  await press(page, "Add to cart");
   assert.equal(await ticketNumber(page), number);
   await shop.empty();
   await until("the turn comes", async () => {
@@ -101,8 +103,8 @@ test("an empty line is not seen", { timeout: 60000 }, async () => {
   await context.close();
 });
 
-test("leaving asks first, and gives the place away", { timeout: 90000 }, async () => {
-  const shop = await busyShop(0);
+test("leaving asks first, and gives the place away", { timeout: 90000 }, async (t) => {
+  const shop = await busyShop(t, 0);
   const { context, complaints } = await visitor(browser);
   const page = await context.newPage();
   await page.goto(waitPath);
