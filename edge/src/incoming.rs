@@ -2,8 +2,8 @@
 
 use crate::clock;
 use crate::isolate::Isolate;
+use crate::memory::RoomMemory;
 use crate::refusal::Refusal;
-use crate::rooms::RoomMemory;
 use futures_util::TryStreamExt;
 use shared::config::ClientIpSource;
 use shared::gate::{Buyer, return_path_of};

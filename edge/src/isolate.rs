@@ -1,6 +1,6 @@
 //! What one isolate remembers between requests. Many isolates exist, and each may vanish at any time.
 
-use crate::rooms::RoomMemory;
+use crate::memory::RoomMemory;
 use shared::config::Config;
 use shared::gate::Reports;
 use shared::http::client::ClientAddress;

@@ -7,6 +7,7 @@ mod gated;
 mod incoming;
 mod isolate;
 mod limits;
+mod memory;
 mod origin;
 mod page;
 #[cfg(feature = "plant")]
@@ -38,7 +39,7 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
     let incoming = Incoming::read(request, isolate, env, context)?;
     Ok(match answer(&incoming).await {
         Ok(response) => response,
-        Err(refusal) => refusal.response(&incoming)?,
+        Err(refusal) => refusal.response(incoming.language(), &incoming.request_id)?,
     })
 }
 

@@ -1,6 +1,5 @@
 //! The one place where failures become refusals, and refusals become problem JSON.
 
-use crate::incoming::Incoming;
 use crate::reply::Reply;
 use shared::gate::Bound;
 use shared::http::cors::Caller;
@@ -53,20 +52,17 @@ impl Refusal {
         self.problem.reason()
     }
 
-    pub(crate) fn response(self, incoming: &Incoming) -> Result<Response, JsValue> {
-        self.write(incoming.language(), &incoming.request_id)
+    /// The reply, in the client's language.
+    pub(crate) fn response(self, language: Language, request_id: &str) -> Result<Response, JsValue> {
+        let problem = self.problem.language(language).request_id(request_id);
+        let headers = problem.headers().into_iter().chain(self.headers);
+        Reply::new(problem.status(), problem.body()).with(headers).response()
     }
 
     /// The reply to a request that was not even read.
     pub(crate) fn unread_response(self, request: &Request) -> Result<Response, JsValue> {
         let language = request.headers().get("accept-language")?;
-        self.write(Language::from_accept_language(language.as_deref()), &Uuid::new_v4().to_string())
-    }
-
-    fn write(self, language: Language, request_id: &str) -> Result<Response, JsValue> {
-        let problem = self.problem.language(language).request_id(request_id);
-        let headers = problem.headers().into_iter().chain(self.headers);
-        Reply::new(problem.status(), problem.body()).with(headers).response()
+        self.response(Language::from_accept_language(language.as_deref()), &Uuid::new_v4().to_string())
     }
 }
 

@@ -4,24 +4,17 @@
 use crate::clock;
 use crate::incoming::Incoming;
 use crate::isolate::Isolate;
+use crate::memory::RoomMemory;
 use crate::refusal::{Refusal, ServerUnreachable};
 use crate::server::ServerCall;
-use shared::gate::{EndedPlaces, Look, PASS_GRACE, SnapshotSlot};
+use shared::gate::{Look, PASS_GRACE};
 use shared::ids::EventId;
 use shared::time::Timestamp;
 use shared::wire::{EndedPage, Snapshot};
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use worker::{Delay, console_warn};
-
-/// What is remembered of one room.
-#[derive(Default)]
-pub(crate) struct RoomMemory {
-    pub(crate) slot: RefCell<SnapshotSlot>,
-    pub(crate) ended: RefCell<EndedPlaces>,
-}
 
 /// The snapshot of an event: the one in memory, renewed beside this request when it is a second old; where there is none,
 /// one that is fetched now. `None` if that fails.
