@@ -98,6 +98,7 @@ fn a_ticket_in_the_authorization_field_comes_first() {
     };
     assert_eq!(presented(Some(b"Ticket header")), ["header", "cookie"]);
     assert_eq!(presented(Some(b"tiCKET   header ")), ["header", "cookie"]);
+    assert_eq!(presented(Some(b"Ticket broken==")), ["broken==", "cookie"], "to be refused as a ticket");
     for other in
         [b"Bearer header".as_slice(), b"Ticket", b"Ticket ", b"Ticketheader", b"Ticket a b", b"Ticket \xff"]
     {

@@ -153,7 +153,7 @@ pub fn presented_tickets<'h>(
 pub fn authorization_ticket(authorization: &[u8]) -> Option<&str> {
     let (scheme, ticket) = core::str::from_utf8(authorization).ok()?.trim().split_once(' ')?;
     let ticket = ticket.trim();
-    (scheme.eq_ignore_ascii_case("ticket") && is_token(ticket)).then_some(ticket)
+    (scheme.eq_ignore_ascii_case("ticket") && is_token68(ticket)).then_some(ticket)
 }
 
 /// Names and values of all cookies that are text, in order.
@@ -168,6 +168,12 @@ fn pairs<'h>(cookie_headers: impl IntoIterator<Item = &'h [u8]>) -> impl Iterato
 
 fn is_token(value: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    !value.is_empty() && value.bytes().all(allowed)
+}
+
+/// What may follow a scheme (RFC 9110, token68). More than a ticket holds, so that a broken ticket is refused as one.
+fn is_token68(value: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
     !value.is_empty() && value.bytes().all(allowed)
 }
 

@@ -14,6 +14,8 @@ const POLL_MIN_MS: u64 = 5_000;
 const POLL_MAX_MS: u64 = 300_000;
 /// People this close to their turn ask at the shortest interval, whatever the budget.
 const NEAR_S: u64 = 60;
+/// A pace with a wider error is a guess.
+const MEASURED_ERROR_PCT_MAX: u32 = 100;
 
 /// The personal status of `place`; `None` where the ticket is of another epoch or lane, so that it is void.
 pub fn status(snapshot: &Snapshot, place: Place, now: Timestamp) -> Option<Status> {
@@ -67,6 +69,8 @@ const ETA_MAX_S: u64 = 86_400;
 const POLL_SLACK_S: u64 = 7;
 
 /// `max(5 s, a tenth of the wait, waiting / budget)`, but never more than half of the shortest wait, nor 300 s; ± 20 %.
+///
+/// A pace that is not measured yet may be far too low: then only the budget counts, so that nobody sleeps through a turn.
 fn next_poll_ms(
     snapshot: &Snapshot,
     lane: &LaneSnapshot,
@@ -77,7 +81,11 @@ fn next_poll_ms(
     let waiting = lane.next_number.0.saturating_sub(lane.serving_number.0);
     let middle_s = eta.low_s.midpoint(eta.high_s);
     let by_budget = waiting.saturating_mul(1_000).div_ceil(u64::from(snapshot.poll_budget_per_s.max(1)));
-    let wanted = if eta.low_s <= NEAR_S { 0 } else { middle_s.saturating_mul(100).max(by_budget) };
+    let wanted = match eta.low_s {
+        ..=NEAR_S => 0,
+        _ if lane.speed_error_pct > MEASURED_ERROR_PCT_MAX => by_budget,
+        _ => middle_s.saturating_mul(100).max(by_budget),
+    };
     let half_low = eta.low_s.saturating_mul(500).max(POLL_MIN_MS);
     let delta = wanted.max(POLL_MIN_MS).min(half_low).min(POLL_MAX_MS);
     spread(delta, number.0 ^ snapshot.tick.rotate_left(32))
@@ -169,6 +177,8 @@ mod tests {
         let crowded = Snapshot { poll_budget_per_s: 40, ..snapshot(0, 10_000, 0) };
         let budget = told(&crowded, 10_000).next_poll_ms;
         assert!(within(budget, 250_025), "10,001 people at 40 polls a second: {budget}");
+        let guessed = told(&snapshot(0, 10_000, 300), 10_000).next_poll_ms;
+        assert!(within(guessed, 10_001), "a guessed wait counts for nothing: {guessed}");
         let short = Snapshot { poll_budget_per_s: 1, ..snapshot(0, 10_000, 0) };
         let capped = told(&short, 2_000).next_poll_ms;
         assert!(within(capped, 100_000), "never beyond half of the shortest wait: {capped}");

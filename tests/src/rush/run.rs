@@ -63,7 +63,7 @@ fn setup(options: &Options) -> Result<Setup> {
     config.event(EVENT, "admission_rate_per_s", options.admission_rate)?;
     let programs = if options.plant.is_some() { Programs::planted()? } else { Programs::built()? };
     let plant = options.plant.map(super::options::Plant::name);
-    Ok(Setup { name: "rush", config, programs, plant, stock: STOCK })
+    Ok(Setup { name: "rush", config, programs, plant, stock: STOCK, origin: None })
 }
 
 /// How long until everybody goes home: twice the time that the line needs at best, and room for what went wrong on purpose.

@@ -17,6 +17,7 @@ use queue_server::{QueueServer, QueueServerSetup};
 use run_dir::RunDir;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// What to start.
 #[derive(Clone, Debug)]
@@ -29,6 +30,8 @@ pub struct Setup {
     pub plant: Option<&'static str>,
     /// Units of each product.
     pub stock: u64,
+    /// Where the edge sends what is the shop's, if not to the demo shop.
+    pub origin: Option<SocketAddr>,
 }
 
 /// All parts, running. Fields are dropped in this order: edge before queue server, the directory last.
@@ -40,19 +43,21 @@ pub struct Stack {
     pub client: reqwest::Client,
     pub clock: Clock,
     pub dir: RunDir,
+    _turn: SemaphorePermit<'static>,
 }
 
 impl Setup {
     /// The demo, unchanged but for its ports.
     pub fn demo(name: &'static str) -> Result<Self> {
         let (config, programs) = (DemoConfig::read()?, Programs::built()?);
-        Ok(Self { name, config, programs, plant: None, stock: 1_000_000 })
+        Ok(Self { name, config, programs, plant: None, stock: 1_000_000, origin: None })
     }
 }
 
 impl Stack {
     /// Starts everything and waits until the edge answers.
     pub async fn start(mut setup: Setup) -> Result<Self> {
+        let turn = TURNS.acquire().await?;
         let dir = RunDir::create(setup.name)?;
         let [edge, queue_server] = free_addresses()?;
         let shop = Shop::start(Settings {
@@ -63,7 +68,8 @@ impl Stack {
             log_file: Some(dir.path().join("shop.jsonl")),
         })
         .await?;
-        setup.config.place(Addresses { edge, queue_server, shop: shop.address })?;
+        let origin = setup.origin.unwrap_or(shop.address);
+        setup.config.place(Addresses { edge, queue_server, shop: origin })?;
         setup.config.trust_this_machine()?;
         let (config, data_dir) = (dir.path().join("fairgate.toml"), dir.path().join("data"));
         let text = setup.config.to_text()?;
@@ -89,7 +95,7 @@ impl Stack {
         })
         .await?;
         let client = reqwest::Client::builder().timeout(ANSWER_TIMEOUT).redirect(no_redirects()).build()?;
-        Ok(Self { edge, queue_server, shop, client, clock: Clock::start(), dir })
+        Ok(Self { edge, queue_server, shop, client, clock: Clock::start(), dir, _turn: turn })
     }
 
     /// A device that has never been here, at this address.
@@ -113,4 +119,6 @@ pub fn free_addresses<const N: usize>() -> Result<[SocketAddr; N]> {
     Ok(free)
 }
 
+/// Stacks of one test program that run at once: more would only wait for each other's processors.
+static TURNS: Semaphore = Semaphore::const_new(2);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);

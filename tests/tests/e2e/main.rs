@@ -1,5 +1,16 @@
 //! End to end: the real queue server, the real Worker in `workerd`, the demo shop, over HTTP.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod browser;
+mod empty_line;
+mod fixtures;
+mod forged_headers;
+mod hostile;
+mod limits;
 mod origin_check;
+mod polls;
+mod raw;
+mod rush;
+mod thread;
 mod worker_panic;

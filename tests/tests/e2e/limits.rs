@@ -1,0 +1,88 @@
+//! Limits: GCRA per device and per address, and what a limited request is told.
+
+use crate::fixtures::{CART, assert_refused, buyer, item, stack};
+use std::time::Duration;
+use tests::device::{Device, Reply};
+
+/// Presses "add to cart" for a product without an event, so that nothing but limits can refuse.
+async fn press(device: &mut Device) -> Reply {
+    device.post(CART, &item("A-3")).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_device_is_limited_and_told_when_to_come_again() {
+    let stack = stack("limits", |config| {
+        config.policy("device", "burst_capacity", 3).unwrap();
+        config.policy("device", "rate", 1).unwrap();
+    })
+    .await;
+    let mut device = buyer(&stack, 1);
+    // Any answer of Fairgate's own gives the device its cookie.
+    crate::fixtures::join(&mut device).await;
+    let mut replies = Vec::new();
+    for _ in 0..4 {
+        replies.push(press(&mut device).await);
+    }
+    let statuses: Vec<u16> = replies.iter().map(|reply| reply.status).collect();
+    assert_eq!(statuses, [201, 201, 201, 429]);
+    let limited = &replies[3];
+    assert_refused(limited, 429, "RATE_LIMITED");
+    assert_eq!(limited.json()["policy"], "device");
+    assert!(limited.header("ratelimit").unwrap().contains("\"device\""), "{:?}", limited.headers);
+    assert!(limited.header("ratelimit-policy").unwrap().contains("\"device\""), "{:?}", limited.headers);
+    assert_eq!(stack.shop.log().len(), 3, "a refused press does not reach the shop");
+
+    let wait_ms = limited.json()["retryAfterMs"].as_u64().unwrap();
+    assert!((1..=1_000).contains(&wait_ms), "{wait_ms} ms");
+    let early = press(&mut device).await;
+    assert_refused(&early, 429, "RATE_LIMITED");
+    tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+    assert_eq!(press(&mut device).await.status, 201, "exactly when it was told to come");
+    assert_eq!(press(&mut buyer(&stack, 2)).await.status, 201, "others are not limited");
+}
+
+#[tokio::test]
+async fn devices_of_one_address_share_its_limit() {
+    let stack = stack("limits", |config| {
+        config.policy("ip", "burst_capacity", 5).unwrap();
+        config.policy("ip", "rate", 1).unwrap();
+    })
+    .await;
+    let mut statuses = Vec::new();
+    for _ in 0..7 {
+        let mut fresh = buyer(&stack, 1);
+        let reply = press(&mut fresh).await;
+        if reply.status == 429 {
+            assert_eq!(reply.json()["policy"], "ip");
+        }
+        statuses.push(reply.status);
+    }
+    assert_eq!(statuses, [201, 201, 201, 201, 201, 429, 429]);
+    assert_eq!(press(&mut buyer(&stack, 2)).await.status, 201);
+}
+
+#[tokio::test]
+async fn joins_and_presses_have_budgets_of_their_own() {
+    let stack = stack("limits", |config| {
+        config.policy("device", "burst_capacity", 1).unwrap();
+        config.policy("join-device", "burst_capacity", 2).unwrap();
+    })
+    .await;
+    let mut device = buyer(&stack, 1);
+    let mut joins = Vec::new();
+    // The first brings the device's cookie, so it is not yet counted by device.
+    for _ in 0..4 {
+        joins.push(crate::fixtures::join(&mut device).await.status);
+    }
+    assert_eq!(joins, [200, 200, 200, 429]);
+    assert_eq!(press(&mut device).await.status, 201);
+}
+
+#[tokio::test]
+async fn bypassed_routes_are_never_limited() {
+    let stack = stack("limits", |config| config.policy("ip", "burst_capacity", 1).unwrap()).await;
+    let mut device = buyer(&stack, 1);
+    for _ in 0..30 {
+        assert_eq!(device.get("/health").await.unwrap().status, 200);
+    }
+}
