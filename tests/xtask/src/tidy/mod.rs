@@ -4,6 +4,7 @@
 
 mod dependencies;
 mod limits;
+mod paths;
 mod size;
 mod words;
 
@@ -47,6 +48,7 @@ pub(crate) fn check() -> Result<Vec<Finding>> {
         findings.extend(words::check_text(path, text));
         findings.extend(size::check(path, text));
         findings.extend(limits::check(path, text));
+        findings.extend(paths::check(path, text, |named| root.join(named).exists()));
     })?;
     let output = workspace::cargo(&["metadata", "--no-deps", "--format-version=1"]).output()?;
     findings.extend(dependencies::check(&serde_json::from_slice(&output.stdout).context("cargo metadata")?));
