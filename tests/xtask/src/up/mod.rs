@@ -97,6 +97,8 @@ impl Parts {
         let mut hang_up = signal(SignalKind::hangup())?;
         loop {
             tokio::select! {
+                // Ctrl-C reaches the parts too: their end must not be taken for a failure.
+                biased;
                 stopped = tokio::signal::ctrl_c() => break stopped.map_err(Into::into),
                 _ = terminate.recv() => break Ok(()),
                 _ = hang_up.recv() => break Ok(()),
