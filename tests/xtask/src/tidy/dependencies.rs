@@ -59,7 +59,7 @@ const ARROWS: [(&str, &str); 7] = [
 ];
 
 /// Pure computation only: no input or output, clock, random source or runtime.
-const SHARED_KNOWS: [&str; 12] = [
+const SHARED_KNOWS: [&str; 14] = [
     "askama",
     "data-encoding",
     "hashbrown",

@@ -48,11 +48,16 @@ pub(crate) fn check() -> Result<Vec<Finding>> {
         findings.extend(words::check_text(path, text));
         findings.extend(size::check(path, text));
         findings.extend(limits::check(path, text));
-        findings.extend(paths::check(path, text, |named| root.join(named).exists()));
+        findings.extend(paths::check(path, text, |named| exists_beside(&root, path, named)));
     })?;
     let output = workspace::cargo(&["metadata", "--no-deps", "--format-version=1"]).output()?;
     findings.extend(dependencies::check(&serde_json::from_slice(&output.stdout).context("cargo metadata")?));
     Ok(findings)
+}
+
+/// Whether a document's name for a file holds from the document's folder or from one above it.
+fn exists_beside(root: &Path, document: &str, named: &str) -> bool {
+    Path::new(document).ancestors().any(|folder| root.join(folder).join(named).exists())
 }
 
 /// Calls `see` with the path (relative, with slashes) and the text of every file that is not built or fetched.

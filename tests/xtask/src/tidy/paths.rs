@@ -2,7 +2,7 @@
 
 use super::Finding;
 
-/// Finds files named in a document, by their path from the root, that `exists` does not know.
+/// Finds files named in a document that `exists` does not know.
 pub(super) fn check(path: &str, text: &str, exists: impl Fn(&str) -> bool) -> Vec<Finding> {
     if !path.ends_with(".md") {
         return Vec::new();
@@ -17,7 +17,7 @@ pub(super) fn check(path: &str, text: &str, exists: impl Fn(&str) -> bool) -> Ve
     lines.flat_map(in_line).collect()
 }
 
-/// A path from the root, not a pattern or a command.
+/// A path, not a pattern or a command.
 fn is_path(quoted: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/_-.".contains(c);
     PARTS.iter().any(|part| quoted.starts_with(part)) && quoted.chars().all(plain)
