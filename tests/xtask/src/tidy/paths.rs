@@ -1,10 +1,12 @@
 //! A document that names a file sends its reader there.
 
 use super::Finding;
+use std::ffi::OsStr;
+use std::path::Path;
 
 /// Finds files named in a document that `exists` does not know.
 pub(super) fn check(path: &str, text: &str, exists: impl Fn(&str) -> bool) -> Vec<Finding> {
-    if !path.ends_with(".md") {
+    if Path::new(path).extension() != Some(OsStr::new("md")) {
         return Vec::new();
     }
     let lines = text.lines().enumerate();
