@@ -97,6 +97,18 @@ impl Missing {
     }
 }
 
+/// Before anything is measured: between sessions that last half their idle time-out and the admission rate.
+fn unmeasured(settings: &RoomSettings) -> Pace {
+    let fastest = u64::from(settings.admission_rate_per_s).saturating_mul(1_000).max(1);
+    let pass_life_s = settings.pass_life.as_secs().max(1);
+    let slowest = u64::from(settings.capacity).saturating_mul(2_000).checked_div(pass_life_s).unwrap_or(0);
+    let slowest = slowest.clamp(1, fastest);
+    let middle = fastest.saturating_mul(slowest).isqrt().max(1);
+    let spread_pct = middle.saturating_mul(100).div_ceil(slowest);
+    let error_pct = u32::try_from(spread_pct.saturating_sub(100)).unwrap_or(u32::MAX);
+    Pace { speed_milli_per_s: middle, error_pct: error_pct.max(PACE_UNKNOWN_ERROR_PCT_MIN) }
+}
+
 /// Weight of the assumption that everybody comes, the side that calls too few rather than too many.
 const PRIOR: u64 = 50;
 /// A cohort's weight falls by this factor, in thousandths, each second.
@@ -112,7 +124,8 @@ const PROBE_EVERY: u64 = 5;
 const PACE_WINDOW: Duration = Duration::from_secs(60);
 const PACE_KNOWN_AFTER: Duration = Duration::from_secs(10);
 const PACE_KNOWN_ERROR_PCT: u32 = 60;
-const PACE_UNKNOWN_ERROR_PCT: u32 = 300;
+/// A guess is never told as closely as a measurement.
+const PACE_UNKNOWN_ERROR_PCT_MIN: u32 = 300;
 
 impl Law {
     /// Decides the calls of one tick from the facts after [`Room::expire`](super::Room::expire).
@@ -169,10 +182,7 @@ impl Law {
                 return Pace { speed_milli_per_s, error_pct: PACE_KNOWN_ERROR_PCT };
             }
         }
-        // Nothing is measured yet: sessions that last half their idle time-out.
-        let pass_life_s = settings.pass_life.as_secs().max(1);
-        let speed = u64::from(settings.capacity).saturating_mul(2_000).checked_div(pass_life_s);
-        Pace { speed_milli_per_s: speed.unwrap_or(0), error_pct: PACE_UNKNOWN_ERROR_PCT }
+        unmeasured(settings)
     }
 
     fn forecast(&self, facts: &Facts, lane: &LaneFacts) -> Forecast {
