@@ -7,7 +7,7 @@ mod driven;
 use driven::{Driven, device, settings};
 use shared::{
     ids::{LaneId, Place},
-    room::{CallOrder, EnterRefusal, RoomSettings},
+    room::{CallOrder, EnterRefusal, Law, Pace, RoomSettings},
 };
 use std::time::Duration;
 
@@ -234,4 +234,18 @@ fn a_freed_session_is_called_for_at_the_next_tick() {
     driven.room.finish(driven.now, first).expect("inside");
     driven.tick();
     assert_eq!(driven.redeem(waits), Ok(true));
+}
+
+/// Before anything is measured the range reaches from the admission rate to sessions of half a pass's life.
+#[test]
+fn a_guessed_pace_spans_all_that_may_come() {
+    let guess = |capacity, admission_rate_per_s, pass_life_s| {
+        let pass_life = Duration::from_secs(pass_life_s);
+        let settings = RoomSettings { admission_rate_per_s, pass_life, ..settings(capacity) };
+        Law::default().pace(&settings, LaneId(0))
+    };
+    // From 1.666/s to 50/s: the middle is 9.126/s, and 5.48 times that is 50/s.
+    assert_eq!(guess(100, 50, 120), Pace { speed_milli_per_s: 9_126, error_pct: 448 });
+    assert_eq!(guess(100_000, 50, 120), Pace { speed_milli_per_s: 50_000, error_pct: 300 });
+    assert_eq!(guess(1, 1, 3_600), Pace { speed_milli_per_s: 31, error_pct: 3_000 });
 }

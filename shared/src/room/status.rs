@@ -82,8 +82,8 @@ fn next_poll_ms(
     let middle_s = eta.low_s.midpoint(eta.high_s);
     let by_budget = waiting.saturating_mul(1_000).div_ceil(u64::from(snapshot.poll_budget_per_s.max(1)));
     let wanted = match eta.low_s {
-        ..=NEAR_S => 0,
         _ if lane.speed_error_pct > MEASURED_ERROR_PCT_MAX => by_budget,
+        ..=NEAR_S => 0,
         _ => middle_s.saturating_mul(100).max(by_budget),
     };
     let half_low = eta.low_s.saturating_mul(500).max(POLL_MIN_MS);

@@ -5,6 +5,7 @@ use super::tally::Tally;
 use crate::device::{Device, Reply, jti_of, place_of_ticket};
 use axum::http::Method;
 use serde_json::{Value, json};
+use shared::ids::Place;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -79,7 +80,8 @@ impl Shopper {
         if reply.status == 201 {
             // On an empty line this reply is also the one that brought the pass.
             let jti = self.device.pass_jti(&self.sale.event);
-            if let Some(place) = jti.and_then(|jti| place_of(&jti, &self.sale.event)) {
+            let place = jti.and_then(|jti| place_of(&jti, &self.sale.event));
+            if let Some(place) = place.filter(|place| self.entered() != Some(*place)) {
                 self.note(Call::AddToCart, &reply, Fact::Entered(place));
             }
             self.note(Call::AddToCart, &reply, Fact::InCart);
@@ -149,7 +151,15 @@ impl Shopper {
 
     /// Whether a pass has ever been handed to this buyer.
     pub fn is_inside(&self) -> bool {
-        self.buyer.seen.iter().any(|seen| matches!(seen.fact, Fact::Entered(_)))
+        self.entered().is_some()
+    }
+
+    /// The place whose pass was last handed out.
+    fn entered(&self) -> Option<Place> {
+        self.buyer.seen.iter().rev().find_map(|seen| match seen.fact {
+            Fact::Entered(place) => Some(place),
+            _ => None,
+        })
     }
 
     fn path(&self, call: &str) -> String {
