@@ -1,11 +1,10 @@
 //! The table that a rush ends with.
 
-use super::summary::Summary;
+use super::summary::{Eta, Summary};
 use std::fmt::{self, Write};
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let eta = &self.eta;
         let mut reasons = String::new();
         for (code, times) in &self.refused_by_reason {
             write!(reasons, "\n  {code:<38}{times:>8}")?;
@@ -22,15 +21,8 @@ impl fmt::Display for Summary {
         let share = self.inversion_share() * 100.0;
         row(f, "order inversions", format!("{} of {} pairs ({share:.2} %)", self.inversions, self.pairs))?;
         row(f, "most overtakes of one buyer", self.most_overtakes)?;
-        row(
-            f,
-            "first ETA",
-            format!(
-                "{} of {} within its range ({} came sooner, {} later)",
-                eta.within, eta.told, eta.shorter, eta.longer
-            ),
-        )?;
-        row(f, "mean ETA error", format!("{:.1} s of {:.1} s", eta.mean_error_s, eta.mean_wait_s))?;
+        row(f, "first ETA", self.first_eta)?;
+        row(f, "every ETA", self.every_eta)?;
         row(f, "server requests per poll", format!("{:.3}", self.server_requests_per_poll))?;
         let rate = format!("{:.0} ({} in {:.0} s)", self.requests_per_s, self.requests, self.seconds);
         row(f, "requests per second", rate)?;
@@ -45,6 +37,14 @@ impl fmt::Display for Summary {
             0 => write!(f, "every promise was kept (seed {})", self.seed),
             broken => write!(f, "{broken} broken promises; --seed {} repeats the crowd", self.seed),
         }
+    }
+}
+
+impl fmt::Display for Eta {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { told, within, shorter, longer, mean_error_s, mean_wait_s } = self;
+        write!(f, "{within} of {told} within their range ({shorter} came sooner, {longer} later), ")?;
+        write!(f, "mean error {mean_error_s:.1} s of {mean_wait_s:.1} s")
     }
 }
 

@@ -29,7 +29,10 @@ pub struct Summary {
     pub pairs: u64,
     pub inversions: u64,
     pub most_overtakes: usize,
-    pub eta: Eta,
+    /// The first that each buyer was told.
+    pub first_eta: Eta,
+    /// Every one that was told.
+    pub every_eta: Eta,
     pub requests: u64,
     pub polls: u64,
     pub requests_per_s: f64,
@@ -39,7 +42,7 @@ pub struct Summary {
     pub violations: Vec<String>,
 }
 
-/// How true the first told wait was, over buyers who polled as told.
+/// How true the told waits were, over buyers who polled as told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Eta {
@@ -88,7 +91,8 @@ impl Summary {
             pairs: order.pairs,
             inversions: order.inverted,
             most_overtakes: order.worst,
-            eta: Eta::of(history),
+            first_eta: Eta::of(history, 1),
+            every_eta: Eta::of(history, usize::MAX),
             requests: counted.requests,
             polls: counted.polls,
             requests_per_s: ratio(counted.requests, counted.seconds),
@@ -105,10 +109,11 @@ impl Summary {
 }
 
 impl Eta {
-    fn of(history: &History) -> Self {
+    /// Compares the first `most` waits that each buyer was told with the true ones.
+    fn of(history: &History, most: usize) -> Self {
         let mut eta = Self::default();
         let stayed = history.buyers.iter().filter(|buyer| buyer.kind == BuyerKind::Stays);
-        for (low_s, high_s, wait_s) in stayed.filter_map(first_eta) {
+        for (low_s, high_s, wait_s) in stayed.flat_map(|buyer| told_waits(buyer).take(most)) {
             eta.told += 1;
             // The range is in whole seconds, and a poll tells of the turn up to a second late.
             eta.shorter += usize::from(wait_s + 1.0 < low_s);
@@ -124,15 +129,15 @@ impl Eta {
     }
 }
 
-/// The first told range and the true wait until the turn, in seconds.
-fn first_eta(buyer: &Buyer) -> Option<(f64, f64, f64)> {
-    let (told_ms, low_s, high_s) = buyer.seen.iter().find_map(|seen| match seen.fact {
-        Fact::Waiting { eta_s: Some((low_s, high_s)), .. } => Some((seen.answered_ms, low_s, high_s)),
-        _ => None,
-    })?;
-    let turn = buyer.seen.iter().find(|seen| matches!(seen.fact, Fact::Called | Fact::Entered(_)))?;
-    let wait_s = float(turn.answered_ms.saturating_sub(told_ms)) / 1000.0;
-    Some((float(low_s), float(high_s), wait_s))
+/// Each told range and the true wait from then until the turn, in seconds.
+fn told_waits(buyer: &Buyer) -> impl Iterator<Item = (f64, f64, f64)> {
+    let turn = buyer.seen.iter().find(|seen| matches!(seen.fact, Fact::Called | Fact::Entered(_)));
+    let turn_ms = turn.map(|seen| seen.answered_ms);
+    buyer.seen.iter().filter_map(move |seen| {
+        let Fact::Waiting { eta_s: Some((low_s, high_s)), .. } = seen.fact else { return None };
+        let wait_ms = turn_ms?.checked_sub(seen.answered_ms)?;
+        Some((float(low_s), float(high_s), float(wait_ms) / 1000.0))
+    })
 }
 
 fn facts(history: &History) -> impl Iterator<Item = &Seen> {
@@ -172,7 +177,7 @@ mod tests {
     use crate::rush::history::tests::{place, seen};
 
     #[test]
-    fn the_first_told_wait_is_compared_with_the_true_one() {
+    fn told_waits_are_compared_with_the_true_ones() {
         let buyer = |id, called_ms| Buyer {
             id,
             kind: BuyerKind::Stays,
@@ -184,10 +189,13 @@ mod tests {
             ],
         };
         let buyers = vec![buyer(1, 16_000), buyer(2, 9_000), buyer(3, 31_000), buyer(4, 22_001)];
-        let eta = Eta::of(&History { buyers, ..History::default() });
+        let history = History { buyers, ..History::default() };
+        let eta = Eta::of(&history, 1);
         assert_eq!((eta.told, eta.within, eta.shorter, eta.longer), (4, 1, 1, 2));
         assert!((eta.mean_wait_s - (15.0 + 8.0 + 30.0 + 21.001) / 4.0).abs() < 1e-9);
         assert!((eta.mean_error_s - (0.0 + 7.0 + 15.0 + 6.001) / 4.0).abs() < 1e-9);
+        let every = Eta::of(&history, usize::MAX);
+        assert_eq!((every.told, every.within, every.longer), (8, 1, 6));
     }
 
     #[test]
