@@ -47,6 +47,7 @@ impl Waiting<'_> {
         let event = incoming.isolate.config.event(self.event).ok_or(Reason::EventUnknown)?;
         let page = WaitingPage {
             event: self.event,
+            title: &event.title,
             prefix: &incoming.isolate.config.site.prefix,
             return_path: self.return_path,
             language: incoming.language(),

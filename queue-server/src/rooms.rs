@@ -17,6 +17,7 @@ pub type Rooms = BTreeMap<EventId, Arc<ActiveRoom>>;
 /// One event's room as this server runs it.
 pub struct ActiveRoom {
     pub event: EventId,
+    pub title: String,
     pub shop_id: String,
     pub settings: RoomSettings,
     pub planted: Planted,
@@ -36,6 +37,7 @@ impl ActiveRoom {
     pub fn new(event: &EventConfig, planted: Planted, store: Arc<dyn RoomStore>) -> Self {
         Self {
             event: event.id.clone(),
+            title: event.title.clone(),
             shop_id: event.shop_id.clone(),
             settings: room_settings(event),
             planted,

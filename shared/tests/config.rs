@@ -71,6 +71,7 @@ fn what_is_left_out_has_a_default() {
     let seconds = [event.turn_grace, event.pass_life, event.session_max].map(|span| span.as_secs());
     assert_eq!(seconds, [300, 120, 900]);
     assert_eq!(event.poll_budget_per_s, 1000);
+    assert_eq!(event.title, "drop");
     assert_eq!((event.lanes.len(), event.lanes[0].name.as_str(), event.lanes[0].weight), (1, "guest", 1));
     let joins: Vec<_> = config.join.limits.iter().map(|policy| policy.name.as_str()).collect();
     assert_eq!(joins, ["join-device", "join-ip"]);
@@ -118,7 +119,7 @@ fn numbers_are_checked_against_their_ranges() {
 fn keys_are_known_and_there() {
     let missing = "f:14: event[0].capacity: missing; write capacity = <number from 1 to 1000000>";
     check("capacity = 100", "", &[missing]);
-    let unknown = "f:18: event[0].capacty: unknown key; known here are id, shop, skus, capacity, \
+    let unknown = "f:18: event[0].capacty: unknown key; known here are id, shop, title, skus, capacity, \
                    admission_rate_per_s, turn_grace_s, pass_life_s, session_max_s, poll_budget_per_s, lane";
     check("capacity = 100", "capacty = 100", &[missing, unknown]);
     check(
@@ -212,6 +213,19 @@ fn names_are_given_once() {
     let policies =
         "[[policy]]\nname = \"p\"\nkey = \"ip\"\nburst_capacity = 1\nrate = 1\nperiod_ms = 1\n".repeat(2);
     check_appended(&policies, &[&again(27, "policy[1].name", "p", 21)]);
+}
+
+#[test]
+fn a_title_is_one_line_of_at_most_eighty_characters() {
+    let titled = |title: &str| format!("capacity = 100\ntitle = \"{title}\"");
+    let longest = "搶".repeat(80);
+    let text = LEAST.replace("capacity = 100", &titled(&longest));
+    assert_eq!(Config::parse("f", &text).unwrap().events[0].title, longest);
+    for title in ["", "two\\nlines", &"x".repeat(81)] {
+        let text = LEAST.replace("capacity = 100", &titled(title));
+        let error = Config::parse("f", &text).unwrap_err().to_string();
+        assert!(error.starts_with("f:19: event[0].title: write 1 to 80 characters, on one line"), "{error}");
+    }
 }
 
 #[test]

@@ -40,6 +40,7 @@ fn status() -> Status {
 fn page<'a>(event: &'a EventId, standing: Standing<'a>, refusal: Option<Reason>) -> WaitingPage<'a> {
     WaitingPage {
         event,
+        title: "Spring <drop>",
         prefix: "/.fairgate",
         return_path: "/p/A-1",
         language: Language::En,
@@ -136,6 +137,7 @@ fn whatever_comes_from_outside_is_escaped() {
     assert_eq!(between(&html, "<script", ">").len(), 3, "data, rules, script");
     assert_eq!(html.matches("</script>").count(), 3);
     assert!(!html.contains("<img"));
+    assert!(html.contains("Spring &#60;drop&#62;"), "the page names what the line is for");
     assert!(html.contains("alert(1)"), "it is shown as text");
     let data = between(&html, "id=\"data\">", "</script>")[0];
     let data: serde_json::Value = serde_json::from_str(data).unwrap();

@@ -53,6 +53,7 @@ fn render(app: &App, call: &Call, room: &ActiveRoom, return_path: &str, refused:
     };
     let page = WaitingPage {
         event: &room.event,
+        title: &room.title,
         prefix: &app.config.site.prefix,
         return_path,
         language: call.language(),

@@ -13,6 +13,8 @@ use core::time::Duration;
 pub struct EventConfig {
     /// Name of the event, unique in the file.
     pub id: EventId,
+    /// What buyers read that they wait for: 1 to 80 characters, the id by default.
+    pub title: String,
     /// Shop that sells here.
     pub shop_id: String,
     /// What may be added to a cart only with a pass of this event; at least one, at most 10,000.
@@ -62,6 +64,7 @@ impl EventConfig {
             let find = |id: &str| shops.iter().position(|shop| shop.id == id);
             value.parsed(|id| find(id).ok_or("no [[shop]] has this id"))
         });
+        let title = section.optional("title").and_then(|value| value.parsed(parse_title));
         let skus = read_skus(section, shop_index, &mut names.skus);
         let capacity = section.number("capacity", 1..=1_000_000);
         let admission_rate_per_s = section.number("admission_rate_per_s", 1..=100_000);
@@ -76,6 +79,7 @@ impl EventConfig {
         let shop = shops.get_mut(shop_index?)?;
         shop.events_by_sku.extend(skus.iter().map(|sku| (sku.clone(), event_id.clone())));
         Some(Self {
+            title: title.unwrap_or_else(|| event_id.to_string()),
             id: event_id,
             shop_id: shop.id.clone(),
             skus,
@@ -138,6 +142,12 @@ fn read_lanes(section: &mut Section<'_>) -> Vec<LaneConfig> {
     lanes
 }
 
+fn parse_title(text: &str) -> Result<String, &'static str> {
+    let is_fit = (1..=TITLE_CHARS_MAX).contains(&text.chars().count()) && !text.chars().any(char::is_control);
+    if is_fit { Ok(text.to_owned()) } else { Err("write 1 to 80 characters, on one line") }
+}
+
+const TITLE_CHARS_MAX: usize = 80;
 const LIVES_S: core::ops::RangeInclusive<u32> = 10..=3600;
 const EVENTS_MAX: usize = 256;
 const SKUS_MAX: usize = 10_000;

@@ -22,6 +22,8 @@ use words::{Mode, Words, words};
 pub struct WaitingPage<'a> {
     /// The event that is waited for.
     pub event: &'a EventId,
+    /// What the visitor reads that the line is for.
+    pub title: &'a str,
     /// Prefix of Fairgate's own paths, without a slash at its end.
     pub prefix: &'a str,
     /// Where the buyer goes after the wait, from [`return_path`](super::navigation::return_path).
@@ -74,7 +76,7 @@ impl WaitingPage<'_> {
             wait_action: format!("{}/wait/{}", self.prefix, self.event),
             return_path: self.return_path,
             request_id: self.request_id,
-            event: self.event.as_str(),
+            title: self.title,
             data: self.data(mode, words),
             mode: mode.name(),
             words,
@@ -191,7 +193,7 @@ struct Page<'a> {
     wait_action: String,
     return_path: &'a str,
     request_id: &'a str,
-    event: &'a str,
+    title: &'a str,
     words: &'a Words,
     view: Shown,
     data: String,
