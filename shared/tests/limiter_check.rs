@@ -18,7 +18,7 @@ fn policy(burst: u64) -> Policy {
 
 fn charge(identity: u64, cost: u64) -> Charge {
     let key = Key { service: "alpha", action: "device", identity: &identity.to_be_bytes() };
-    Charge { policy: policy(10), key: key.hash().unwrap(), cost }
+    Charge::new(policy(10), key.hash().unwrap(), cost)
 }
 
 fn denied(retry_after: Option<Duration>) -> Decision {
@@ -77,8 +77,8 @@ fn a_check_travels_in_few_bytes_and_is_checked_again() {
     let request = CheckRequest::new(vec![charge(1, 1), charge(2, 3)]).unwrap();
     let bytes = request.to_bytes().unwrap();
     assert_eq!(CheckRequest::from_bytes(&bytes).unwrap(), request);
-    assert_eq!(bytes.len(), 1 + 2 * (1 + 5 + 16 + 1) + 1, "the last byte says that nobody holds permits");
-    let twice = [&[2], &bytes[1..24], &bytes[1..24], &[0][..]].concat();
+    assert_eq!(bytes.len(), 1 + 2 * (1 + 5 + 16 + 1 + 1) + 1, "the last byte says that nobody holds permits");
+    let twice = [&[2], &bytes[1..25], &bytes[1..25], &[0][..]].concat();
     assert_eq!(CheckRequest::from_bytes(&twice), Err(CheckError::Malformed));
     for cut in 0..bytes.len() {
         assert_eq!(CheckRequest::from_bytes(&bytes[..cut]), Err(CheckError::Malformed));

@@ -20,7 +20,7 @@ fn per_second(burst: Cost, rate: u64) -> Policy {
 
 fn charge(policy: Policy, identity: u64, cost: Cost) -> Charge {
     let key = Key { service: "shop", action: "cart", identity: &identity.to_be_bytes() };
-    Charge { policy, key: key.hash().unwrap(), cost }
+    Charge::new(policy, key.hash().unwrap(), cost)
 }
 
 fn at_ms(millis: u64) -> Timestamp {

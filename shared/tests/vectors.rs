@@ -114,7 +114,7 @@ fn run_all_or_nothing(name: &str, row: &Value) {
             // A layer that the step does not name has one key.
             let identity = step[layer.as_str()].as_str().unwrap_or("");
             let key = Key { service: "rows", action: layer, identity: identity.as_bytes() }.hash().unwrap();
-            Charge { policy: *policy, key, cost: step["cost"].as_u64().unwrap_or(1) }
+            Charge::new(*policy, key, step["cost"].as_u64().unwrap_or(1))
         });
         let reply = table.check(&CheckRequest::new(charges.collect()).unwrap(), now);
         let refusal = reply.refusal();

@@ -62,7 +62,7 @@ pub fn limits<'c>(shop_id: &str, policies: &'c [Arc<PolicyConfig>], buyer: &Buye
         };
         let hash = |action| Key { service: shop_id, action, identity }.hash().ok();
         let [shard, ..] = hash(HOME_ACTION)?.0;
-        let charge = Charge { policy: policy.limiter, key: hash(&policy.name)?, cost: 1 };
+        let charge = Charge::new(policy.limiter, hash(&policy.name)?, 1);
         Some(Limit { name: &policy.name, home: Home { kind: policy.key, shard }, charge })
     };
     let of = |key| policies.iter().filter(move |policy| policy.key == key).filter_map(limit);
@@ -105,7 +105,7 @@ pub fn poll_limit(
     ticket: &Ticket,
 ) -> Option<(Limit<'static>, CheckRequest)> {
     let key = Key { service: shop_id, action: POLL_ACTION, identity: &ticket.device.0 }.hash().ok()?;
-    let charge = Charge { policy: poll.limiter, key, cost: 1 };
+    let charge = Charge::new(poll.limiter, key, 1);
     let home = Home { kind: PolicyKey::Device, shard: 0 };
     Some((Limit { name: POLL_ACTION, home, charge }, CheckRequest::new(vec![charge]).ok()?))
 }

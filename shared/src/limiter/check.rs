@@ -1,6 +1,6 @@
 //! Several keys at once: all are taken, or none. Also what travels between a Worker and the object that holds the keys.
 
-use super::{Cost, Decision, Policy, concurrency::Holder, key::KeyHash};
+use super::{Cost, Decision, Inheritance, Policy, concurrency::Holder, key::KeyHash};
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,8 @@ pub struct Charge {
     pub key: KeyHash,
     /// What the request takes.
     pub cost: Cost,
+    /// What the key brings along where another policy has counted it until now.
+    pub inheritance: Inheritance,
 }
 
 /// At most [`CHARGES_MAX`] charges on different keys.
@@ -63,6 +65,13 @@ pub struct Refusal {
     pub bound_by: usize,
     /// The largest wait; `None` if the request can never pass.
     pub retry_after: Option<Duration>,
+}
+
+impl Charge {
+    /// A charge of `cost` on `key`, which [keeps](Inheritance::Keep) what is in use when the policy has changed.
+    pub fn new(policy: Policy, key: KeyHash, cost: Cost) -> Self {
+        Self { policy, key, cost, inheritance: Inheritance::default() }
+    }
 }
 
 impl CheckRequest {

@@ -174,4 +174,9 @@ impl LockoutState {
     /// The state of a key that was never seen.
     pub const NEW: Self =
         Self { used: 0, last_admitted: Timestamp::from_micros(0), locked_until: Timestamp::from_micros(0) };
+
+    /// The key's own time is no earlier.
+    pub(super) const fn last_admitted(self) -> Timestamp {
+        self.last_admitted
+    }
 }

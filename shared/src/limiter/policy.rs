@@ -169,6 +169,22 @@ impl Policy {
         }
     }
 
+    /// Gives back `cost` at `now`, whenever it was taken: the restore by an event of the business, up to the maximum.
+    /// It ends no lock, gives no permit back, and a [leaky queue](Self::LeakyQueue) keeps the places that it told.
+    #[must_use]
+    pub fn replenish(&self, state: State, now: Timestamp, cost: Cost) -> State {
+        match (self, state) {
+            (Self::TwoCounters(policy), State::TwoCounters(state)) => {
+                State::TwoCounters(policy.replenish(state, now, cost))
+            }
+            (Self::Lockout(policy), State::Lockout(state)) => {
+                State::Lockout(policy.refund(state, now, cost, now.max(state.last_admitted())))
+            }
+            // Nothing has come back of what is taken at the end of time, and it is in the newest window.
+            (policy, state) => policy.refund(state, now, cost, Timestamp::MAX),
+        }
+    }
+
     /// Gives back the permit of `holder`; nothing changes where it holds none, and under every policy but
     /// [concurrency](Self::Concurrency).
     #[must_use]

@@ -11,7 +11,7 @@ use super::check::{Charge, CheckReply, CheckRequest};
 use super::concurrency::Holder;
 use super::gcra::{GcraPolicy, GcraState};
 use super::key::{KeyHash, TableSeed};
-use super::{Cost, Decision, Inheritance, Policy, State, Transition};
+use super::{Cost, Decision, Policy, State, Transition};
 use crate::time::Timestamp;
 use core::time::Duration;
 use hashbrown::HashTable;
@@ -36,6 +36,17 @@ pub struct LimiterTable {
     unrecorded_policy: Option<GcraPolicy>,
     unrecorded_state: GcraState,
     unrecorded_checks: u64,
+}
+
+/// What a table knows of one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyState {
+    /// The policy that counted it last.
+    pub policy: Policy,
+    /// What that policy says to a cost of 0.
+    pub decision: Decision,
+    /// From this moment on the key is as new, if nothing is taken meanwhile.
+    pub expiry: Timestamp,
 }
 
 #[derive(Clone, Debug)]
@@ -85,20 +96,48 @@ impl LimiterTable {
         CheckReply { decisions: decisions.collect() }
     }
 
+    /// What [`check`](Self::check) would answer, without taking anything or starting a lock: `Allowed` where this cost
+    /// would pass, with the `remaining` of now.
+    pub fn peek(&self, request: &CheckRequest, now: Timestamp) -> CheckReply {
+        let decide = |charge: &Charge| {
+            let asked = self.judge(charge, now, charge.cost, request.holder()).decision;
+            if asked.is_allowed() { self.judge(charge, now, 0, request.holder()).decision } else { asked }
+        };
+        CheckReply { decisions: request.charges().iter().map(decide).collect() }
+    }
+
+    /// What is known of a key; `None` for one that decides like a new one because it is not recorded.
+    pub fn state(&self, key: KeyHash, now: Timestamp) -> Option<KeyState> {
+        let entry = self.find(key).and_then(|position| self.entries.get(position))?;
+        let looked = entry.policy.check(entry.state.clone(), now, 0);
+        Some(KeyState { policy: entry.policy, decision: looked.decision, expiry: looked.expiry })
+    }
+
+    /// Makes the key as new: its quota is whole, its lock is over, its permits are free. Whether anything was recorded.
+    pub fn reset(&mut self, key: KeyHash) -> bool {
+        let position = self.find(key);
+        if let Some(position) = position {
+            self.remove(position);
+        }
+        position.is_some()
+    }
+
+    /// Gives back the cost of `charge` whenever it was taken, at most up to the maximum; see [`Policy::replenish`].
+    pub fn replenish(&mut self, charge: &Charge, now: Timestamp) {
+        let state = charge.policy.replenish(self.state_of(charge, now), now, charge.cost);
+        self.overwrite(charge, state);
+    }
+
     /// Gives back what `charge` took at `taken_at`: at most what it still weighs. Unknown keys have nothing to return.
     pub fn refund(&mut self, charge: &Charge, taken_at: Timestamp, now: Timestamp) {
         let state = charge.policy.refund(self.state_of(charge, now), now, charge.cost, taken_at);
-        if let Some(entry) = self.find(charge.key).and_then(|position| self.entries.get_mut(position)) {
-            *entry = Entry { key: charge.key, policy: charge.policy, state };
-        }
+        self.overwrite(charge, state);
     }
 
     /// Gives back the permit of `holder` on the key of `charge`; nothing happens where it holds none.
     pub fn give(&mut self, charge: &Charge, holder: Holder, now: Timestamp) {
         let state = charge.policy.give(self.state_of(charge, now), now, holder);
-        if let Some(entry) = self.find(charge.key).and_then(|position| self.entries.get_mut(position)) {
-            *entry = Entry { key: charge.key, policy: charge.policy, state };
-        }
+        self.overwrite(charge, state);
     }
 
     /// Looks at `entries` entries, at most one round, and removes those that decide like new ones; how many. For a host's
@@ -171,6 +210,13 @@ impl LimiterTable {
         }
     }
 
+    /// Writes the state of a recorded key; an unknown one has nothing to change.
+    fn overwrite(&mut self, charge: &Charge, state: State) {
+        if let Some(entry) = self.find(charge.key).and_then(|position| self.entries.get_mut(position)) {
+            *entry = Entry { key: charge.key, policy: charge.policy, state };
+        }
+    }
+
     /// Counts a check that passes without a record of some key; the refusal when there were too many.
     fn pass_unrecorded(&mut self, now: Timestamp) -> Option<Decision> {
         let never = Decision::Denied { remaining: 0, retry_after: None, reset_after: Duration::ZERO };
@@ -199,7 +245,7 @@ impl LimiterTable {
         match self.find(charge.key).and_then(|position| self.entries.get(position)) {
             None => charge.policy.new_state(),
             Some(entry) if entry.policy == charge.policy => entry.state.clone(),
-            Some(entry) => charge.policy.inherit(&entry.policy, entry.state.clone(), now, Inheritance::Keep),
+            Some(entry) => charge.policy.inherit(&entry.policy, entry.state.clone(), now, charge.inheritance),
         }
     }
 

@@ -84,6 +84,25 @@ impl TwoCountersPolicy {
         }
     }
 
+    /// Gives back `cost` at `now`, whenever it was taken: what the current window holds, and of the window before so much
+    /// that no less than the rest comes free; never above the limit.
+    #[must_use]
+    pub fn replenish(&self, state: TwoCountersState, now: Timestamp, cost: Cost) -> TwoCountersState {
+        let now = now.max(state.last_admitted);
+        let counters = self.counters_at(state, now);
+        let from_current = cost.min(counters.current);
+        let rest = u128::from(cost.saturating_sub(from_current)).saturating_mul(self.window_us.get().into());
+        // Positive: the elapsed part of a window is shorter than the window.
+        let inside_us = u128::from(self.window_us.get().saturating_sub(counters.elapsed_us).max(1));
+        let from_previous = Cost::try_from(rest.div_ceil(inside_us)).unwrap_or(Cost::MAX);
+        let left = Counters {
+            previous: counters.previous.saturating_sub(from_previous),
+            current: counters.current.saturating_sub(from_current),
+            ..counters
+        };
+        left.stored_at(now)
+    }
+
     /// The state of a key that `previous` counted until `now`. Where the windows have another length, all that is in use
     /// counts as taken at `now`.
     #[must_use]

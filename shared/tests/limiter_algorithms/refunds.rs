@@ -45,6 +45,28 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn a_business_event_restores_what_it_names_and_no_more((policy, start, calls) in history(), cost in 0..15_u64) {
+        let (mut state, mut clock) = (policy.new_state(), KeyClock::starting_at(start));
+        for call in calls {
+            clock.step(call.step_us);
+            let before = policy.check(state.clone(), clock.host, 0).decision.remaining();
+            let restored = policy.replenish(state.clone(), clock.host, cost);
+            let after = policy.check(restored, clock.host, 0).decision.remaining();
+            let whole = (before + cost).min(policy.quota());
+            match policy {
+                Policy::LeakyQueue(_) => prop_assert_eq!(after, before),
+                Policy::Lockout(_) => prop_assert!(after == whole || after == 0),
+                // What the window before weighs is a fraction of a unit.
+                Policy::TwoCounters(_) => prop_assert!((whole..=(whole + 1).min(policy.quota())).contains(&after)),
+                _ => prop_assert_eq!(after, whole),
+            }
+            state = policy.check(state, clock.host, call.cost).state;
+        }
+    }
+}
+
 /// Takes 5 of 10 at `taken_ms`, then 2 at `then_ms`; what is free after a refund of the five at `then_ms`.
 fn left_after_refund(settings: PolicySettings, taken_ms: u64, then_ms: u64) -> u64 {
     let policy = policy(settings);

@@ -7,7 +7,7 @@ use shared::limiter::concurrency::Holder;
 use shared::limiter::deny_cache::DenyCache;
 use shared::limiter::key::{Key, TableSeed};
 use shared::limiter::table::LimiterTable;
-use shared::limiter::{Cost, Decision, Policy, PolicySettings, State};
+use shared::limiter::{Cost, Decision, Inheritance, Policy, PolicySettings, State};
 use shared::time::Timestamp;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const SEED: TableSeed = TableSeed([7; 16]);
 
 fn charge(policy: Policy, identity: u64, cost: Cost) -> Charge {
     let key = Key { service: "shop", action: "cart", identity: &identity.to_be_bytes() };
-    Charge { policy, key: key.hash().unwrap(), cost }
+    Charge::new(policy, key.hash().unwrap(), cost)
 }
 
 fn at_ms(millis: u64) -> Timestamp {
@@ -118,6 +118,72 @@ fn a_refused_permit_is_not_remembered_because_it_may_be_given_back() {
         cache.remember(&one, &denied, at_ms(0));
         assert_eq!(cache.lookup(&one, at_ms(1)).is_some(), is_remembered);
     }
+}
+
+#[test]
+fn a_peek_answers_what_a_check_would_and_takes_nothing() {
+    let mut table = LimiterTable::new(10, SEED);
+    let (locks, rate) = (charge(lockout(2, 30), 1, 1), charge(per_second(3), 2, 2));
+    let both = CheckRequest::new(vec![locks, rate]).unwrap();
+    for _ in 0..3 {
+        let remaining: Vec<Cost> =
+            table.peek(&both, at_ms(0)).decisions.iter().map(Decision::remaining).collect();
+        assert_eq!(remaining, [2, 3], "as before the request");
+    }
+    assert!(table.is_empty());
+    assert!(table.check(&both, at_ms(0)).refusal().is_none());
+    assert!(table.check(&CheckRequest::new(vec![locks]).unwrap(), at_ms(0)).refusal().is_none());
+    for _ in 0..2 {
+        let refusal = table.peek(&both, at_ms(0)).refusal().unwrap();
+        assert_eq!((refusal.bound_by, refusal.retry_after), (0, Some(Duration::from_secs(30))));
+    }
+    // No peek has started the lock: the window of the same second still ends.
+    assert!(table.peek(&both, at_ms(1_000)).refusal().is_none());
+}
+
+#[test]
+fn a_reset_key_is_new_and_a_replenished_one_is_still_locked() {
+    let mut table = LimiterTable::new(10, SEED);
+    let (locks, rate) = (charge(lockout(1, 30), 1, 1), charge(per_second(10), 2, 8));
+    check(&mut table, &[locks], at_ms(0));
+    check(&mut table, &[locks], at_ms(0));
+    check(&mut table, &[rate], at_ms(0));
+    table.replenish(&locks, at_ms(1));
+    assert!(check(&mut table, &[locks], at_ms(1)).refusal().is_some());
+    table.replenish(&Charge { cost: 5, ..rate }, at_ms(0));
+    let peek = CheckRequest::new(vec![Charge { cost: 0, ..rate }]).unwrap();
+    assert_eq!(table.peek(&peek, at_ms(0)).decisions[0].remaining(), 7);
+    table.replenish(&Charge { cost: Cost::MAX, ..rate }, at_ms(0));
+    assert_eq!(table.peek(&peek, at_ms(0)).decisions[0].remaining(), 10);
+    assert!(table.reset(locks.key));
+    assert!(!table.reset(locks.key));
+    assert!(check(&mut table, &[locks], at_ms(1)).refusal().is_none());
+}
+
+#[test]
+fn the_state_of_a_key_says_who_counts_it_and_when_it_is_as_new() {
+    let mut table = LimiterTable::new(10, SEED);
+    let (locks, rate) = (charge(lockout(1, 30), 1, 1), charge(per_second(10), 2, 5));
+    assert_eq!(table.state(locks.key, at_ms(0)), None);
+    check(&mut table, &[locks, rate], at_ms(0));
+    check(&mut table, &[locks], at_ms(0));
+    let locked = table.state(locks.key, at_ms(10_000)).unwrap();
+    assert_eq!((locked.policy, locked.expiry), (locks.policy, at_ms(30_000)));
+    assert_eq!(locked.decision.remaining(), 0);
+    let half = table.state(rate.key, at_ms(100)).unwrap();
+    assert_eq!((half.decision.remaining(), half.expiry), (6, at_ms(500)));
+}
+
+#[test]
+fn a_changed_policy_brings_along_what_its_charge_says() {
+    let of = |inheritance| {
+        let mut table = LimiterTable::new(10, SEED);
+        check(&mut table, &[charge(per_second(10), 1, 8)], at_ms(0));
+        let changed = Charge { inheritance, ..charge(per_second(5), 1, 0) };
+        check(&mut table, &[changed], at_ms(0)).decisions[0].remaining()
+    };
+    let all = [Inheritance::Keep, Inheritance::Proportional, Inheritance::Reset];
+    assert_eq!(all.map(of), [0, 1, 5]);
 }
 
 proptest! {
