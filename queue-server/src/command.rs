@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::{
+    access::AccessAction,
     keys::{KeyFile, PreparedKey},
     serve::{self, ServeOptions, StoreKind},
 };
@@ -39,6 +40,9 @@ enum Action {
     /// Change the secrets that tickets and passes are signed with.
     #[command(subcommand)]
     Keys(KeysAction),
+    /// The bearer keys of the service side.
+    #[command(subcommand)]
+    Access(AccessAction),
 }
 
 #[derive(Debug, Args)]
@@ -97,6 +101,7 @@ impl Command {
             }
             Action::Keys(KeysAction::Rotate { dir, prepare }) => rotate(&dir.data_dir, prepare),
             Action::Keys(KeysAction::Retire { dir, id }) => retire(&dir.data_dir, id),
+            Action::Access(action) => action.run(),
         }
     }
 }

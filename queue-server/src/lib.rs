@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
 
+pub mod access;
 pub mod app;
 pub mod clock;
 pub mod command;
 pub mod http;
 pub mod keys;
+pub mod limits;
 pub mod metrics;
 pub mod plant;
 pub mod rooms;
