@@ -2,4 +2,4 @@
 
 mod store;
 
-pub use store::{Answer, KeyState, LimitStore, LimitStoreError, Timed};
+pub use store::{Answer, LimitStore, LimitStoreError, Timed};

@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 use shared::{
     limiter::{
-        Decision, State,
         check::{Charge, CheckReply, CheckRequest},
         concurrency::Holder,
+        table::KeyState,
     },
     time::Timestamp,
 };
@@ -19,7 +19,7 @@ pub trait LimitStore: Send + Sync {
     /// Takes every charge of the request, or none.
     async fn check(&self, shop: &str, request: &CheckRequest) -> Answer<CheckReply>;
 
-    /// What [`check`](Self::check) would answer now. Nothing is taken and no lock begins.
+    /// As [`LimiterTable::peek`](shared::limiter::table::LimiterTable::peek): nothing is taken and no lock begins.
     async fn peek(&self, shop: &str, request: &CheckRequest) -> Answer<CheckReply>;
 
     /// Gives back what the charges took at `taken_at`, as far as it still counts. Permits are [given](Self::give).
@@ -28,14 +28,14 @@ pub trait LimitStore: Send + Sync {
     /// Gives the key of `charge` its cost again, whenever that was taken; never above the maximum.
     async fn replenish(&self, shop: &str, charge: &Charge) -> Answer<()>;
 
-    /// Forgets the key of `charge`: it begins as new. Its lock and its permits end.
+    /// Makes the key of `charge` as new: its quota is whole, its lock is over, its permits are free.
     async fn reset(&self, shop: &str, charge: &Charge) -> Answer<()>;
 
     /// Gives back the permit of `holder` on the key of `charge`; nothing happens where it holds none.
     async fn give(&self, shop: &str, charge: &Charge, holder: Holder) -> Answer<()>;
 
-    /// What is known of the key of `charge`.
-    async fn state(&self, shop: &str, charge: &Charge) -> Answer<KeyState>;
+    /// What is known of the key of `charge`, under the policy that counted it last; `None`: the key is as new.
+    async fn state(&self, shop: &str, charge: &Charge) -> Answer<Option<KeyState>>;
 }
 
 /// What a store answers, and its clock when it decided.
@@ -46,15 +46,6 @@ pub type Answer<T> = Result<Timed<T>, LimitStoreError>;
 pub struct Timed<T> {
     pub value: T,
     pub now: Timestamp,
-}
-
-/// How one key stands under one policy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyState {
-    /// What is stored; `None`: the key is as new.
-    pub state: Option<State>,
-    /// What the cost of the charge would be answered. `reset_after` is the time until the state may be forgotten.
-    pub decision: Decision,
 }
 
 /// Why a store did not answer.
