@@ -27,6 +27,7 @@ pub mod lease;
 pub mod lockout;
 pub mod long_quota;
 mod policy;
+mod record;
 mod settings;
 pub mod sliding_log;
 pub mod sub_windows;
@@ -38,6 +39,7 @@ pub use decision::{Decision, Transition};
 pub use error::PolicyError;
 pub use inherit::Inheritance;
 pub use policy::{Policy, State};
+pub use record::{InvalidRecord, Record};
 pub use settings::PolicySettings;
 
 /// Quota units that one request takes; whole units only, 0 is a peek.

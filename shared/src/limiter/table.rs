@@ -11,7 +11,7 @@ use super::check::{Charge, CheckReply, CheckRequest};
 use super::concurrency::Holder;
 use super::gcra::{GcraPolicy, GcraState};
 use super::key::{KeyHash, TableSeed};
-use super::{Cost, Decision, Policy, State, Transition};
+use super::{Cost, Decision, Policy, Record, State, Transition};
 use crate::time::Timestamp;
 use core::time::Duration;
 use hashbrown::HashTable;
@@ -111,6 +111,20 @@ impl LimiterTable {
         let entry = self.find(key).and_then(|position| self.entries.get(position))?;
         let looked = entry.policy.check(entry.state.clone(), now, 0);
         Some(KeyState { policy: entry.policy, decision: looked.decision, expiry: looked.expiry })
+    }
+
+    /// The state of a key as an owner keeps it elsewhere; `None` where nothing is recorded.
+    pub fn record(&self, key: KeyHash) -> Option<Record> {
+        let entry = self.find(key).and_then(|position| self.entries.get(position))?;
+        Some(Record { key, policy: entry.policy, state: entry.state.clone() })
+    }
+
+    /// Takes back what [`record`](Self::record) told, unless it is as new by `now` or there is no room.
+    pub fn restore(&mut self, record: Record, now: Timestamp) {
+        let Record { key, policy, state } = record;
+        if !policy.is_as_new(&state, now) {
+            self.store(Entry { key, policy, state });
+        }
     }
 
     /// Makes the key as new: its quota is whole, its lock is over, its permits are free. Whether anything was recorded.
