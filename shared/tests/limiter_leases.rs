@@ -136,7 +136,7 @@ fn run(policy: Policy, events: &[Event]) -> World {
         match *event {
             Event::Wait(micros) => world.now_us += micros,
             Event::Ask { node, cost, way_us } => {
-                world.ask(node, &[Charge { policy, key: key(0), cost }], way_us);
+                world.ask(node, &[Charge::new(policy, key(0), cost)], way_us);
             }
             Event::Crash(node) => world.nodes[node].book = LeaseBook::default(),
             Event::StepClock { node, step_us } => world.nodes[node].clock_offset_us += step_us,
@@ -211,7 +211,7 @@ proptest! {
 #[test]
 fn a_hot_key_asks_its_owner_a_few_times_a_second() {
     let mut world = World::new(1);
-    let charges = [Charge { policy: gcra(2_000, 2_000, 1_000_000), key: key(0), cost: 1 }];
+    let charges = [Charge::new(gcra(2_000, 2_000, 1_000_000), key(0), 1)];
     for _ in 0..3_000 {
         world.now_us += 1_000;
         assert!(passes(&world.ask(0, &charges, 0)));
@@ -224,7 +224,7 @@ fn a_hot_key_asks_its_owner_a_few_times_a_second() {
 #[test]
 fn a_key_that_is_not_hot_is_asked_each_time_and_exact() {
     let mut world = World::new(2);
-    let charges = [Charge { policy: gcra(10, 1, 1_000_000), key: key(0), cost: 1 }];
+    let charges = [Charge::new(gcra(10, 1, 1_000_000), key(0), 1)];
     for nth in 0..HOT_COST - 1 {
         assert!(passes(&world.ask(0, &charges, 0)), "{nth}");
     }
@@ -236,7 +236,7 @@ fn a_key_that_is_not_hot_is_asked_each_time_and_exact() {
 #[test]
 fn one_node_alone_uses_all_of_a_quota_and_no_more() {
     let mut world = World::new(1);
-    let charges = [Charge { policy: gcra(100, 1, 1_000_000), key: key(0), cost: 1 }];
+    let charges = [Charge::new(gcra(100, 1, 1_000_000), key(0), 1)];
     let passed = (0..300).filter(|_| passes(&world.ask(0, &charges, 0))).count();
     assert_eq!(passed, 100);
 }
@@ -244,8 +244,8 @@ fn one_node_alone_uses_all_of_a_quota_and_no_more() {
 #[test]
 fn shop_and_sku_are_taken_together_or_not_at_all() {
     let mut world = World::new(1);
-    let shop = Charge { policy: gcra(1_000, 1, 1_000_000), key: key(1), cost: 1 };
-    let sku = Charge { policy: gcra(20, 1, 1_000_000), key: key(2), cost: 1 };
+    let shop = Charge::new(gcra(1_000, 1, 1_000_000), key(1), 1);
+    let sku = Charge::new(gcra(20, 1, 1_000_000), key(2), 1);
     let passed = (0..50).filter(|_| passes(&world.ask(0, &[shop, sku], 0))).count();
     assert_eq!(passed, 20);
     // What the refused ones would have taken of the shop is still there: in the table or in the lease.
@@ -256,7 +256,7 @@ fn shop_and_sku_are_taken_together_or_not_at_all() {
 #[test]
 fn what_is_left_of_a_lease_goes_back() {
     let mut world = World::new(1);
-    let charges = [Charge { policy: gcra(1_000, 1, 3_600_000_000), key: key(0), cost: 1 }];
+    let charges = [Charge::new(gcra(1_000, 1, 3_600_000_000), key(0), 1)];
     for _ in 0..10 {
         world.ask(0, &charges, 0);
     }
@@ -277,7 +277,7 @@ fn a_clock_that_steps_back_burns_the_lease() {
 }
 
 fn held() -> (Charge, Grant) {
-    let charge = Charge { policy: gcra(100, 100, 1_000_000), key: key(0), cost: 1 };
+    let charge = Charge::new(gcra(100, 100, 1_000_000), key(0), 1);
     let grant = Grant {
         cost: 10,
         taken_at: at(0),
@@ -330,7 +330,7 @@ fn one_call_at_a_time_asks_for_a_lease_and_a_lost_one_is_taken_over() {
 #[test]
 fn a_flood_of_made_up_keys_is_not_watched_beyond_the_bound() {
     let policy = gcra(100, 100, 1_000_000);
-    let charge = |nth| Charge { policy, key: key(nth), cost: HOT_COST };
+    let charge = |nth| Charge::new(policy, key(nth), HOT_COST);
     let mut book = LeaseBook::default();
     for nth in 0..=LEASED_KEYS_MAX {
         book.note(&[charge(nth)], at(0));
@@ -361,7 +361,7 @@ fn a_hot_key_that_was_refused_pauses() {
 fn quota_goes_out_only_for_what_was_recorded_and_may_be_leased() {
     let grants = |policy: Policy, cost: Cost, capacity: usize| {
         let mut table = LimiterTable::new(capacity, SEED);
-        let check = CheckRequest::new(vec![Charge { policy, key: key(0), cost }]).unwrap();
+        let check = CheckRequest::new(vec![Charge::new(policy, key(0), cost)]).unwrap();
         let call = HomeCall::new(check, Vec::new()).unwrap().wanting(vec![100_000]).unwrap();
         call.answer(&mut table, at(0)).grants[0].map(|grant| grant.cost)
     };

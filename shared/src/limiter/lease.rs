@@ -179,7 +179,7 @@ impl LeaseBook {
     pub fn returns(&mut self, now: Timestamp, count_max: usize) -> Vec<Refund> {
         let ended = self.keys.iter_mut().filter_map(|(key, watched)| {
             let lease = watched.lease.take_if(|lease| !lease.is_live(now))?;
-            let charge = Charge { policy: watched.policy, key: *key, cost: lease.left };
+            let charge = Charge::new(watched.policy, *key, lease.left);
             let is_owed = lease.left > 0 && lease.last_used <= now;
             is_owed.then_some(Refund { charge, taken_at: lease.grant.taken_at })
         });
