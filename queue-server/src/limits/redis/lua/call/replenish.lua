@@ -1,0 +1,7 @@
+-- Gives each key its cost again, whenever that was taken. KEYS and ARGV as in keys.lua. Reply: DECIDED, now_us.
+assert(#ARGV == 1 + 2 * #KEYS, 'a policy and a cost for each key')
+
+return overwrite(function(algorithm, policy, cost, state, bounds)
+  if algorithm.replenish then return algorithm.replenish(policy, cost, state, bounds) end
+  return algorithm.refund(policy, cost, state, LATEST_US, bounds)
+end)

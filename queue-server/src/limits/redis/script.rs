@@ -1,0 +1,146 @@
+//! The scripts, put together from their files: what a call needs and no more, because Redis runs a script from its first
+//! line at every call.
+
+use super::bytes::tag;
+use shared::limiter::Policy;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// What a script does to its keys; each is one file in `lua/call`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Call {
+    Check,
+    Peek,
+    Refund,
+    Replenish,
+    Give,
+    Reset,
+    State,
+}
+
+/// Who says what time it is: the prelude of a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Prelude {
+    Server,
+    Told,
+}
+
+/// Which algorithms a script knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Known {
+    /// A bit for each tag. A key that another policy counted is told by the reply, and nothing happens.
+    Only(u16),
+    /// All, with refunds and inheritance.
+    All,
+}
+
+impl Known {
+    pub(super) fn of<'a>(policies: impl Iterator<Item = &'a Policy>) -> Self {
+        let bit = |policy: &Policy| match policy {
+            // The leaky queue is counted by GCRA.
+            Policy::LeakyQueue(_) => 1 << 3 | 1 << 1,
+            policy => 1 << tag(policy),
+        };
+        Self::Only(policies.fold(0, |bits, policy| bits | bit(policy)))
+    }
+
+    fn has(self, tag: usize) -> bool {
+        match self {
+            Self::Only(bits) => bits >> tag & 1 == 1,
+            Self::All => true,
+        }
+    }
+}
+
+/// The scripts that were asked for so far: at most one for each set of algorithms that a check names together.
+#[derive(Debug, Default)]
+pub(super) struct Scripts {
+    made: RwLock<HashMap<(Call, Prelude, Known), Arc<Script>>>,
+}
+
+/// One script, and the name by which Redis remembers it.
+#[derive(Debug)]
+pub(super) struct Script {
+    pub(super) source: String,
+    pub(super) sha1: String,
+}
+
+impl Scripts {
+    pub(super) fn get(&self, call: Call, prelude: Prelude, known: Known) -> Arc<Script> {
+        let name = (call, prelude, known);
+        let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(script) = made.get(&name) {
+            return Arc::clone(script);
+        }
+        drop(made);
+        let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(made.entry(name).or_insert_with(|| Arc::new(Script::new(compose(call, prelude, known)))))
+    }
+}
+
+impl Script {
+    fn new(source: String) -> Self {
+        let sha1 = redis::Script::new(&source).get_hash().to_owned();
+        Self { source, sha1 }
+    }
+}
+
+/// The files in the order in which they build on each other.
+fn compose(call: Call, prelude: Prelude, known: Known) -> String {
+    let mut parts = vec![match prelude {
+        Prelude::Server => include_str!("lua/clock_server.lua"),
+        Prelude::Told => include_str!("lua/clock_told.lua"),
+    }];
+    if !matches!(call, Call::Reset | Call::State) {
+        let chosen = |files: [&'static str; 10]| {
+            // GCRA stands before the leaky queue, which calls it.
+            files.into_iter().zip(1..).filter(|(_, tag)| known.has(*tag)).map(|(file, _)| file)
+        };
+        parts.push(include_str!("lua/numbers.lua"));
+        parts.extend(chosen(CHECKS));
+        parts.push(include_str!("lua/keys.lua"));
+        if known == Known::All {
+            parts.push(include_str!("lua/change/numbers.lua"));
+            parts.extend(chosen(CHANGES));
+            parts.push(include_str!("lua/change/inherit.lua"));
+        }
+    }
+    parts.push(match call {
+        Call::Check => include_str!("lua/call/check.lua"),
+        Call::Peek => include_str!("lua/call/peek.lua"),
+        Call::Refund => include_str!("lua/call/refund.lua"),
+        Call::Replenish => include_str!("lua/call/replenish.lua"),
+        Call::Give => include_str!("lua/call/give.lua"),
+        Call::Reset => include_str!("lua/call/reset.lua"),
+        Call::State => include_str!("lua/call/state.lua"),
+    });
+    parts.join("\n")
+}
+
+/// By tag.
+const CHECKS: [&str; 10] = [
+    include_str!("lua/check/gcra.lua"),
+    include_str!("lua/check/interval_bucket.lua"),
+    include_str!("lua/check/leaky_queue.lua"),
+    include_str!("lua/check/fixed_window.lua"),
+    include_str!("lua/check/sliding_log.lua"),
+    include_str!("lua/check/two_counters.lua"),
+    include_str!("lua/check/sub_windows.lua"),
+    include_str!("lua/check/lockout.lua"),
+    include_str!("lua/check/long_quota.lua"),
+    include_str!("lua/check/concurrency.lua"),
+];
+
+/// By tag.
+const CHANGES: [&str; 10] = [
+    include_str!("lua/change/gcra.lua"),
+    include_str!("lua/change/interval_bucket.lua"),
+    include_str!("lua/change/leaky_queue.lua"),
+    include_str!("lua/change/fixed_window.lua"),
+    include_str!("lua/change/sliding_log.lua"),
+    include_str!("lua/change/two_counters.lua"),
+    include_str!("lua/change/sub_windows.lua"),
+    include_str!("lua/change/lockout.lua"),
+    include_str!("lua/change/long_quota.lua"),
+    include_str!("lua/change/concurrency.lua"),
+];
