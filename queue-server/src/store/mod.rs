@@ -5,6 +5,7 @@
 mod embedded;
 mod memory;
 
+pub(crate) use embedded::opener;
 pub use embedded::{EmbeddedRoom, EmbeddedStore, HostedRoom, OpenError, Opener};
 pub use memory::MemoryStore;
 

@@ -29,15 +29,19 @@ pub enum OpenError {
     NewerFormat { found: u64 },
     #[error("the store cannot be read: {0}; restore it from a backup")]
     Record(#[from] RecordError),
+    #[error(
+        "the store of limits cannot be read; restore it from a backup, or remove limits.redb to forget its locks"
+    )]
+    Limits,
     #[error("the store cannot be opened: {0}")]
     Database(#[from] redb::Error),
     #[error("the store's thread cannot be started: {0}")]
     Thread(io::Error),
 }
 
-/// Opens `rooms.redb` in a directory, which is made where it is missing.
-pub(super) fn opener(data_dir: &Path) -> Opener {
-    let path = data_dir.join("rooms.redb");
+/// Opens a file in a directory, which is made where it is missing.
+pub(crate) fn opener(data_dir: &Path, file_name: &str) -> Opener {
+    let path = data_dir.join(file_name);
     let data_dir = data_dir.to_owned();
     Box::new(move || {
         let unwritable = |error| OpenError::Unwritable { path: data_dir.display().to_string(), error };

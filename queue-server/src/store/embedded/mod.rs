@@ -6,6 +6,7 @@
 mod disk;
 mod writer;
 
+pub(crate) use disk::opener;
 pub use disk::{OpenError, Opener};
 
 use super::{Called, RoomStore, StoreError, Stored};
@@ -54,7 +55,7 @@ const QUEUE_MAX: usize = 2 * crate::http::CALLS_MAX;
 impl EmbeddedStore {
     /// Opens the store of `data_dir` and brings back its rooms, or begins a new one.
     pub fn open(data_dir: &Path, rooms: Vec<HostedRoom>, clock: Clock) -> Result<Self, OpenError> {
-        Self::open_with(disk::opener(data_dir), rooms, clock)
+        Self::open_with(opener(data_dir, "rooms.redb"), rooms, clock)
     }
 
     /// As [`open`](Self::open), with a database of the caller's.

@@ -1,0 +1,164 @@
+//! The file of the limits: records by key, and the shops' overrides by shop and policy.
+
+use super::{Change, Override, Written};
+use crate::store::{OpenError, Opener};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError};
+use shared::{
+    limiter::{Record, key::KeyHash},
+    time::Timestamp,
+};
+
+/// The file and how to open it again: after a failed write the database must be reopened.
+pub(super) struct Disk {
+    opener: Opener,
+    database: Option<Database>,
+    /// Where the search for records that have recovered goes on.
+    swept_to: [u8; 16],
+}
+
+impl Disk {
+    pub(super) fn open(opener: Opener) -> Result<Self, OpenError> {
+        let mut disk = Self { opener, database: None, swept_to: [0; 16] };
+        disk.database()?;
+        Ok(disk)
+    }
+
+    /// Everything that is durable.
+    pub(super) fn read(&mut self) -> Result<Written, OpenError> {
+        let transaction = self.database()?.begin_read().map_err(redb::Error::from)?;
+        let mut written = Written::default();
+        for entry in
+            transaction.open_table(RECORDS).map_err(redb::Error::from)?.iter().map_err(redb::Error::from)?
+        {
+            let (_, record) = entry.map_err(redb::Error::from)?;
+            written.records.push(Record::from_bytes(record.value()).map_err(|_| OpenError::Limits)?);
+        }
+        let overrides = transaction.open_table(OVERRIDES).map_err(redb::Error::from)?;
+        for entry in overrides.iter().map_err(redb::Error::from)? {
+            let (key, text) = entry.map_err(redb::Error::from)?;
+            let (shop, policy) = key.value();
+            let (shop, policy, text) = (shop.to_owned(), policy.to_owned(), Some(text.value().to_owned()));
+            written.overrides.push(Override { shop, policy, text });
+        }
+        Ok(written)
+    }
+
+    /// Makes changes durable, all or none. After an error the database is closed, and opened again when it is next needed.
+    pub(super) fn commit(&mut self, changes: &[Change]) -> Result<(), OpenError> {
+        let committed = self.database().and_then(|database| write(database, changes));
+        if committed.is_err() {
+            self.database = None;
+        }
+        committed
+    }
+
+    /// Looks at some records and drops those that decide like new ones by `now`. The next call looks at the following ones.
+    pub(super) fn sweep(&mut self, now: Timestamp) -> Result<(), OpenError> {
+        let start = self.swept_to;
+        let (recovered, end) = recovered(self.database()?, start, now).map_err(OpenError::Database)?;
+        self.swept_to = end;
+        if recovered.is_empty() {
+            return Ok(());
+        }
+        self.commit(&recovered.into_iter().map(Change::Forget).collect::<Vec<_>>())
+    }
+
+    fn database(&mut self) -> Result<&Database, OpenError> {
+        let database = match self.database.take() {
+            Some(database) => database,
+            None => {
+                let database = (self.opener)()?;
+                check_format(&database)?;
+                database
+            }
+        };
+        Ok(self.database.insert(database))
+    }
+}
+
+/// A new file gets the format of this build; a newer one is left alone.
+fn check_format(database: &Database) -> Result<(), OpenError> {
+    let stored = || -> Result<Option<u64>, redb::Error> {
+        let transaction = database.begin_read()?;
+        match transaction.open_table(META) {
+            Ok(table) => Ok(table.get(FORMAT_KEY)?.map(|format| format.value())),
+            Err(TableError::TableDoesNotExist(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    };
+    match stored()? {
+        Some(found) if found > FORMAT => Err(OpenError::NewerFormat { found }),
+        Some(_) => Ok(()),
+        None => Ok(begin(database)?),
+    }
+}
+
+fn begin(database: &Database) -> Result<(), redb::Error> {
+    let transaction = database.begin_write()?;
+    transaction.open_table(META)?.insert(FORMAT_KEY, FORMAT)?;
+    transaction.open_table(RECORDS)?;
+    transaction.open_table(OVERRIDES)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+fn write(database: &Database, changes: &[Change]) -> Result<(), OpenError> {
+    let transaction = database.begin_write().map_err(redb::Error::from)?;
+    {
+        let mut records = transaction.open_table(RECORDS).map_err(redb::Error::from)?;
+        let mut overrides = transaction.open_table(OVERRIDES).map_err(redb::Error::from)?;
+        for change in changes {
+            let stored = match change {
+                Change::Keep(record) => {
+                    let bytes = record.to_bytes().map_err(|_| OpenError::Limits)?;
+                    records.insert(record.key.0, bytes.as_slice()).map(drop)
+                }
+                Change::Forget(key) => records.remove(key.0).map(drop),
+                Change::Override(Override { shop, policy, text: Some(text) }) => {
+                    overrides.insert((shop.as_str(), policy.as_str()), text.as_str()).map(drop)
+                }
+                Change::Override(Override { shop, policy, text: None }) => {
+                    overrides.remove((shop.as_str(), policy.as_str())).map(drop)
+                }
+            };
+            stored.map_err(redb::Error::from)?;
+        }
+    }
+    transaction.commit().map_err(redb::Error::from)?;
+    Ok(())
+}
+
+/// Keys that are as new among the records from `start` on, and where to go on.
+fn recovered(
+    database: &Database,
+    start: [u8; 16],
+    now: Timestamp,
+) -> Result<(Vec<KeyHash>, [u8; 16]), redb::Error> {
+    let transaction = database.begin_read()?;
+    let table = transaction.open_table(RECORDS)?;
+    let (mut found, mut seen, mut end) = (Vec::new(), 0, [0; 16]);
+    for entry in table.range(start..)? {
+        let (key, value) = entry?;
+        if seen == SWEPT_AT_ONCE {
+            end = key.value();
+            break;
+        }
+        seen += 1;
+        let is_over = |record: Record| !record.must_survive(now);
+        // A record that cannot be read is no use, and would only be in the way at the next start.
+        if Record::from_bytes(value.value()).map_or(true, is_over) {
+            found.push(KeyHash(key.value()));
+        }
+    }
+    Ok((found, end))
+}
+
+const RECORDS: TableDefinition<'_, [u8; 16], &[u8]> = TableDefinition::new("records");
+const OVERRIDES: TableDefinition<'_, (&str, &str), &str> = TableDefinition::new("overrides");
+const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+const FORMAT_KEY: &str = "format";
+/// Raised when what an older build wrote can no longer be read as it is.
+const FORMAT: u64 = 1;
+
+/// Records looked at in one sweep.
+const SWEPT_AT_ONCE: usize = 4_096;
