@@ -8,9 +8,9 @@ use crate::refusal::Refusal;
 use crate::reply::{self, SET_COOKIE, cookies_set, value_set};
 use crate::{limits, reporting, rooms};
 use futures_util::future::join;
-use shared::config::{RouteConfig, RouteKind, ShopConfig};
+use shared::config::{RouteConfig, ShopConfig};
 use shared::gate::{
-    Admission, Asked, Buyer, Entered, HeldPass, PassView, admit, after_asking, limits as limits_of,
+    Admission, Asked, Buyer, Entered, HeldPass, Ledger, PassView, Plan, Stage, Subject, admit, after_asking,
 };
 use shared::http::cookie::Cookie;
 use shared::http::page::wait_path;
@@ -30,11 +30,14 @@ pub(crate) async fn answer(
     path: &CanonicalPath,
 ) -> Result<Response, Refusal> {
     let buyer = incoming.buyer()?;
-    if let RouteKind::Gated { limits, .. } = &route.kind {
-        limits::check(incoming, &limits_of(&shop.id, limits, &buyer)).await?;
-    }
+    let plan = Plan::of_request(shop, Some(route));
+    let mut ledger = Ledger::default();
+    let subject = buyer.subject(shop, Some(route));
+    limits::check(incoming, &plan, &[Stage::Personal], &subject, &mut ledger).await?;
     let body = if needs_body(route) { Some(incoming.body(BODY_BYTES_MAX).await?) } else { None };
     let sku = sku(incoming, route, path, body.as_deref())?;
+    let subject = Subject { sku: Some(&sku), ..subject };
+    limits::check(incoming, &plan, &[Stage::Shop, Stage::Site], &subject, &mut ledger).await?;
     let Some(event) = shop.event_of_sku(&sku) else {
         return to_shop(incoming, shop, body.as_deref()).await;
     };
@@ -94,8 +97,9 @@ impl Gated<'_> {
     /// Joins and enters by one call to the queue server, as it seems that nobody waits.
     async fn ask(&self, snapshot: Option<&Arc<Snapshot>>) -> Result<Response, Refusal> {
         let incoming = self.incoming;
-        let joining = &incoming.isolate.config.join.limits;
-        limits::check(incoming, &limits_of(&self.shop.id, joining, self.buyer)).await?;
+        let joining = Plan::of_join(&incoming.isolate.config);
+        let subject = self.buyer.subject(self.shop, None);
+        limits::check(incoming, &joining, &Stage::ALL, &subject, &mut Ledger::default()).await?;
         let path = format!("events/{}/ticket", self.event);
         let call = forward::call(incoming, Buyers::json("POST", &path, JOIN_BUDGET_MS));
         let (cookies, was_reached) = match call.send(&incoming.isolate).await {

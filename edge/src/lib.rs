@@ -20,6 +20,8 @@ mod server;
 
 use incoming::Incoming;
 use refusal::Refusal;
+use shared::config::{RouteConfig, ShopConfig};
+use shared::gate::{Ledger, Plan, Stage};
 use shared::http::cors::Caller;
 use shared::http::reason::Reason;
 use shared::http::route::{RequestLine, RouteMatch, RouteTarget, find};
@@ -43,6 +45,24 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
     })
 }
 
+/// A request to the shop that needs no pass.
+async fn limited(
+    incoming: &Incoming,
+    shop: &ShopConfig,
+    route: Option<&RouteConfig>,
+    caller: Caller<'_>,
+) -> std::result::Result<Response, Refusal> {
+    let plan = Plan::of_request(shop, route);
+    if plan.is_empty() {
+        return origin::pass_through(incoming, shop).await;
+    }
+    let buyer = incoming.buyer()?;
+    let subject = buyer.subject(shop, route);
+    let limited = limits::check(incoming, &plan, &Stage::ALL, &subject, &mut Ledger::default()).await;
+    limited.map_err(|refusal| refusal.readable_by(caller))?;
+    origin::pass_through(incoming, shop).await
+}
+
 async fn answer(incoming: &Incoming) -> std::result::Result<Response, Refusal> {
     let Incoming { isolate, method, host, path, .. } = incoming;
     let RouteMatch { shop, target } = find(&isolate.config, &RequestLine { method, host, path })?;
@@ -53,6 +73,8 @@ async fn answer(incoming: &Incoming) -> std::result::Result<Response, Refusal> {
             let answer = gated::answer(incoming, shop, route, &path).await;
             answer.map_err(|refusal| refusal.readable_by(caller))
         }
-        RouteTarget::Open | RouteTarget::Bypass(_) => origin::pass_through(incoming, shop).await,
+        RouteTarget::Limited(route) => limited(incoming, shop, Some(route), caller).await,
+        RouteTarget::Open => limited(incoming, shop, None, caller).await,
+        RouteTarget::Bypass(_) => origin::pass_through(incoming, shop).await,
     }
 }

@@ -3,38 +3,58 @@
 use crate::incoming::Incoming;
 use crate::refusal::Refusal;
 use futures_util::future::join_all;
-use shared::gate::{Home, Limit, bound, by_home};
+use shared::gate::{Home, Ledger, Limit, Plan, Stage, Subject, by_home, judge, refused_already};
 use shared::limiter::Decision;
 use shared::limiter::check::{Charge, CheckReply, CheckRequest};
 use worker::js_sys::Uint8Array;
 use worker::web_sys::{AbortSignal, Request, RequestInit};
 use worker::{Result, console_warn};
 
-/// Takes what the request costs from all of its limits, or refuses it.
-pub(crate) async fn check(incoming: &Incoming, limits: &[Limit<'_>]) -> std::result::Result<(), Refusal> {
+/// Takes what the request costs in these stages, or refuses it.
+pub(crate) async fn check<'a>(
+    incoming: &Incoming,
+    plan: &Plan<'a>,
+    stages: &[Stage],
+    subject: &Subject<'a>,
+    ledger: &mut Ledger<'a>,
+) -> std::result::Result<(), Refusal> {
+    for stage in stages {
+        let limits = plan.limits(*stage, subject);
+        if !limits.is_empty() {
+            check_stage(incoming, &limits, ledger).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn check_stage<'a>(
+    incoming: &Incoming,
+    limits: &[Limit<'a>],
+    ledger: &mut Ledger<'a>,
+) -> std::result::Result<(), Refusal> {
     let known = known_refusals(incoming, limits);
-    if let Some(bound) = bound(limits, &known) {
+    if let Some(bound) = refused_already(limits, &known) {
         return Err(bound.into());
     }
-    let homes = by_home(limits);
-    let asked = homes.iter().map(|(home, members)| async move {
-        let charges = members.iter().map(|(_, limit)| limit.charge).collect();
-        let decisions = ask(incoming, *home, charges).await;
-        (members, decisions)
+    let calls = by_home(limits);
+    let asked = calls.iter().flat_map(|call| call.checks.iter().map(move |check| (call.home, check)));
+    let asked = asked.map(|(home, check)| async move {
+        let charges = check.indices.iter().filter_map(|index| Some(limits.get(*index)?.charge)).collect();
+        (check, ask(incoming, home, charges).await)
     });
     let mut decisions = vec![None; limits.len()];
-    for (members, answer) in join_all(asked).await {
-        let Some(answer) = answer else { continue };
-        for ((index, _), decision) in members.iter().zip(answer) {
+    for (check, answer) in join_all(asked).await {
+        for (index, decision) in check.indices.iter().zip(answer.unwrap_or_default()) {
             decisions[*index] = Some(decision);
         }
     }
     remember_refusals(incoming, limits, &decisions);
-    bound(limits, &decisions).map_or(Ok(()), |bound| Err(bound.into()))
+    ledger.note(limits, &decisions, incoming.now);
+    judge(limits, &decisions).refusal.map_or(Ok(()), |bound| Err(bound.into()))
 }
 
 /// What one home decides; `None` when it fails or is slow: its limits are open then, and the check is counted.
-async fn ask(incoming: &Incoming, home: Home, charges: Vec<Charge>) -> Option<Vec<Decision>> {
+async fn ask(incoming: &Incoming, home: Home<'_>, charges: Vec<Charge>) -> Option<Vec<Decision>> {
     let count = charges.len();
     let answer = match CheckRequest::new(charges).and_then(|check| check.to_bytes()) {
         Ok(check) => call(incoming, home, &check).await,
@@ -59,7 +79,7 @@ async fn ask(incoming: &Incoming, home: Home, charges: Vec<Charge>) -> Option<Ve
     }
 }
 
-async fn call(incoming: &Incoming, home: Home, check: &[u8]) -> Result<Vec<u8>> {
+async fn call(incoming: &Incoming, home: Home<'_>, check: &[u8]) -> Result<Vec<u8>> {
     let stub = incoming.env.durable_object("LIMITER")?.get_by_name(&home.to_string())?;
     let init = RequestInit::new();
     init.set_method("POST");

@@ -85,9 +85,8 @@ impl From<Unroutable> for Refusal {
 
 impl From<Bound<'_>> for Refusal {
     fn from(bound: Bound<'_>) -> Self {
-        let reason = if bound.retry_after.is_some() { Reason::RateLimited } else { Reason::CostTooHigh };
-        let problem =
-            Problem::new(reason).policy(bound.policy).retry_after(bound.retry_after.unwrap_or_default());
+        let retry_after = bound.retry_after.unwrap_or(RETRY_AFTER);
+        let problem = Problem::new(bound.reason).policy(bound.policy).retry_after(retry_after);
         let headers = vec![
             ("ratelimit", bound.fields.rate_limit),
             ("ratelimit-policy", bound.fields.rate_limit_policy),

@@ -1,6 +1,8 @@
 //! The configuration file: what it means, and that every error says where it is and what to do.
 
-use shared::config::{ClientIpSource, Config, PolicyKey, RouteKind, SkuSource};
+use shared::config::{
+    ClientIpSource, Config, KeyPart, LimitChoice, PolicyConfig, PolicyKey, RouteKind, SkuSource,
+};
 use shared::http::cookie::CookieMode;
 use shared::http::sku::Sku;
 use shared::ids::EventId;
@@ -31,6 +33,10 @@ capacity = 100
 admission_rate_per_s = 50
 "#;
 
+fn policies(limits: &[LimitChoice]) -> impl Iterator<Item = &PolicyConfig> {
+    limits.iter().flat_map(|choice| &choice.policies).map(AsRef::as_ref)
+}
+
 #[test]
 fn the_demo_file_is_read() {
     let config = Config::parse("fairgate.toml", DEMO).unwrap();
@@ -48,14 +54,18 @@ fn the_demo_file_is_read() {
     assert_eq!(alpha.event_of_sku(&Sku::parse("a-2").unwrap()), Some(&drop.id));
     assert_eq!(alpha.event_of_sku(&Sku::parse("B-1").unwrap()), None);
 
-    let RouteKind::Gated { sku, limits } = &alpha.routes[0].kind else { panic!("the first route is gated") };
+    let RouteKind::Gated { sku } = &alpha.routes[0].kind else { panic!("the first route is gated") };
     assert_eq!(*sku, SkuSource::Json(vec!["sku".to_owned()]));
     assert_eq!(alpha.routes[0].id, "POST /api/cart/items");
-    let limits: Vec<_> =
-        limits.iter().map(|policy| (policy.name.as_str(), policy.key, policy.burst_capacity)).collect();
-    assert_eq!(limits, [("device", PolicyKey::Device, 10), ("ip", PolicyKey::Ip, 200)]);
+    let limits: Vec<_> = policies(&alpha.routes[0].limits)
+        .map(|policy| (policy.name.as_str(), policy.key.clone(), policy.limiter.quota()))
+        .collect();
+    assert_eq!(
+        limits,
+        [("device", PolicyKey::of(KeyPart::Device), 10), ("ip", PolicyKey::of(KeyPart::Ip), 200)]
+    );
     assert_eq!(alpha.routes[2].kind, RouteKind::Bypass);
-    assert_eq!(config.join.limits[0].name, "join-device");
+    assert_eq!(policies(&config.join.limits).next().unwrap().name, "join-device");
     assert_eq!((config.poll.burst_capacity, config.poll.rate), (20, 2));
 }
 
@@ -73,7 +83,7 @@ fn what_is_left_out_has_a_default() {
     assert_eq!(event.poll_budget_per_s, 1000);
     assert_eq!(event.title, "drop");
     assert_eq!((event.lanes.len(), event.lanes[0].name.as_str(), event.lanes[0].weight), (1, "guest", 1));
-    let joins: Vec<_> = config.join.limits.iter().map(|policy| policy.name.as_str()).collect();
+    let joins: Vec<_> = policies(&config.join.limits).map(|policy| policy.name.as_str()).collect();
     assert_eq!(joins, ["join-device", "join-ip"]);
     assert_eq!((config.poll.burst_capacity, config.poll.rate, config.poll.period.as_millis()), (20, 2, 1000));
 
@@ -130,7 +140,8 @@ fn keys_are_known_and_there() {
     check(
         "sku = { path = \"sku\" }",
         "",
-        &["f:10: shop[0].route[0]: write sku = { json = \"<field>\" } to gate the route, or bypass = true"],
+        &["f:10: shop[0].route[0]: write sku = { json = \"<field>\" } to gate the route, \
+           limits = [\"<policy>\"] to limit it, or bypass = true"],
     );
 }
 
@@ -307,7 +318,7 @@ fn the_file_and_its_lists_have_a_greatest_size() {
 #[test]
 fn every_number_in_range_makes_a_limiter() {
     for (burst_capacity, rate, period_ms) in
-        [(1, 1, 1), (1_000_000, 999_983, 86_399_999), (1_000_000, 1, 86_400_000), (1, 1_000_000, 1)]
+        [(1, 1, 1), (1_000_000, 999_983, 86_399_999), (1_000_000, 1, 86_400_000), (1, 1000, 1)]
     {
         let numbers = format!("burst_capacity = {burst_capacity}\nrate = {rate}\nperiod_ms = {period_ms}\n");
         let policy = format!("[[policy]]\nname = \"p\"\nkey = \"ip\"\n{numbers}[poll]\n{numbers}");

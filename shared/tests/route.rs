@@ -35,6 +35,7 @@ fn gate(method: &str, path: &str) -> String {
     match target(method, path) {
         Ok(RouteTarget::Gated { route, .. }) => route.id.clone(),
         Ok(RouteTarget::Bypass(_)) => "bypass".to_owned(),
+        Ok(RouteTarget::Limited(route)) => format!("limited {}", route.id),
         Ok(RouteTarget::Open) => "open".to_owned(),
         Ok(RouteTarget::Fairgate(_)) => "fairgate".to_owned(),
         Err(unroutable) => unroutable.reason.code().to_owned(),

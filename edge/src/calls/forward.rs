@@ -6,7 +6,7 @@ use crate::refusal::Refusal;
 use crate::server::ServerCall;
 use crate::{limits, reply};
 use shared::config::ShopConfig;
-use shared::gate::{fairgate_cookies, limits as limits_of};
+use shared::gate::{Ledger, Plan, Stage, fairgate_cookies};
 use shared::http::sku::BODY_BYTES_MAX;
 use shared::ids::EventId;
 use worker::web_sys::Response;
@@ -36,7 +36,9 @@ pub(super) async fn join(
     event: &EventId,
 ) -> Result<Response, Refusal> {
     let buyer = incoming.buyer()?;
-    limits::check(incoming, &limits_of(&shop.id, &incoming.isolate.config.join.limits, &buyer)).await?;
+    let plan = Plan::of_join(&incoming.isolate.config);
+    let subject = buyer.subject(shop, None);
+    limits::check(incoming, &plan, &Stage::ALL, &subject, &mut Ledger::default()).await?;
     forward(incoming, event, "POST", "ticket").await
 }
 

@@ -5,7 +5,7 @@ use crate::refusal::Refusal;
 use crate::reply::{PERSONAL, Reply};
 use crate::rooms;
 use shared::config::ShopConfig;
-use shared::gate::{Buyer, poll_limit};
+use shared::gate::{Buyer, judge, poll_limit};
 use shared::http::ratelimit::retry_after_s;
 use shared::http::reason::Reason;
 use shared::ids::EventId;
@@ -48,7 +48,7 @@ pub(super) fn spend_poll(
     let Some((limit, check)) = limit else { return Ok(ticket) };
     let reply = isolate.polls.borrow_mut().check(&check, incoming.now);
     let decisions: Vec<_> = reply.decisions.into_iter().map(Some).collect();
-    match shared::gate::bound(&[limit], &decisions) {
+    match judge(&[limit], &decisions).refusal {
         Some(bound) => Err(bound.into()),
         None => Ok(ticket),
     }

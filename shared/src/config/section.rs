@@ -93,6 +93,46 @@ impl<'d> Section<'d> {
         Duration::from_secs(self.number_or(key, range, default_s).into())
     }
 
+    /// A span that must be there, under one of two keys: in milliseconds or in seconds.
+    pub(super) fn span(&mut self, ms: &'static str, s: &'static str, ms_max: u32) -> Option<Duration> {
+        let (in_ms, in_s) = (self.optional(ms), self.optional(s));
+        if in_ms.is_none() && in_s.is_none() {
+            self.report.add(self.offset, self.path_of(s), format!("missing; write {s} or {ms} = <number>"));
+        }
+        self.read_span(1, in_ms, in_s, ms_max)
+    }
+
+    /// A span as [`span`](Self::span) reads it; zero where both keys are missing.
+    pub(super) fn span_or_zero(
+        &mut self,
+        ms: &'static str,
+        s: &'static str,
+        ms_max: u32,
+    ) -> Option<Duration> {
+        match (self.optional(ms), self.optional(s)) {
+            (None, None) => Some(Duration::ZERO),
+            (in_ms, in_s) => self.read_span(0, in_ms, in_s, ms_max),
+        }
+    }
+
+    fn read_span(
+        &self,
+        least: u32,
+        in_ms: Option<Value<'_>>,
+        in_s: Option<Value<'_>>,
+        ms_max: u32,
+    ) -> Option<Duration> {
+        match (in_ms, in_s) {
+            (Some(value), None) => Some(Duration::from_millis(value.number(least..=ms_max)?.into())),
+            (None, Some(value)) => Some(Duration::from_secs(value.number(least..=ms_max / 1000)?.into())),
+            (Some(_), Some(value)) => {
+                value.error("write the span once, in seconds or in milliseconds");
+                None
+            }
+            (None, None) => None,
+        }
+    }
+
     /// Texts of an array, each with its place; none where the key is missing.
     pub(super) fn list(&mut self, key: &'static str, count_max: usize) -> Vec<Value<'d>> {
         self.optional(key).map(|value| value.list(count_max)).unwrap_or_default()
@@ -175,7 +215,8 @@ impl<'d> Value<'d> {
         parse(text).map_err(|error| self.error(format!("{error}; got {text:?}"))).ok()
     }
 
-    fn number(&self, range: RangeInclusive<u32>) -> Option<u32> {
+    /// A whole number in a range.
+    pub(super) fn number(&self, range: RangeInclusive<u32>) -> Option<u32> {
         let wanted = format!("a whole number from {} to {}", range.start(), range.end());
         let integer = self.noted(self.spanned.get_ref().as_integer(), &wanted)?;
         let number = u32::from_str_radix(integer.as_str(), integer.radix()).ok();
@@ -184,6 +225,10 @@ impl<'d> Value<'d> {
             self.error(format!("write {wanted}; got {integer}"));
         }
         number
+    }
+
+    pub(super) fn is_list(&self) -> bool {
+        self.spanned.get_ref().as_array().is_some()
     }
 
     pub(super) fn list(&self, count_max: usize) -> Vec<Value<'d>> {

@@ -1,7 +1,7 @@
 //! The whole file, and `[site]`, `[edge]`, `[server]`.
 
 use super::origin::canonical_host;
-use super::policy::Policies;
+use super::policy::{LimitChoice, Policies};
 use super::section::{Report, Section};
 use super::{ConfigErrors, EventConfig, JoinConfig, PolicyConfig, PollConfig, ShopConfig, WebOrigin};
 use crate::http::cookie::{CookieDomain, CookieMode};
@@ -81,14 +81,15 @@ impl Config {
 
     /// Reads every section even after an error, so that all errors are told; `None` only where one was noted.
     fn read(mut root: Section<'_>) -> Option<Self> {
-        let site = SiteConfig::read(root.table("site"));
         let edge = EdgeConfig::read(root.table("edge"));
         let server = ServerConfig::read(root.table("server"));
         let policies = Policies::read(&mut root);
+        let site = SiteConfig::read(root.table("site"), &policies);
         let join = JoinConfig::read(root.table("join"), &policies);
         let poll = PollConfig::read(root.table("poll"));
         let prefix = site.as_ref().map(|site| site.prefix_path.clone());
-        let mut shops = ShopConfig::read_all(&mut root, &policies, prefix.as_ref());
+        let site_limits = site.as_ref().map(|site| site.limits.clone()).unwrap_or_default();
+        let mut shops = ShopConfig::read_all(&mut root, &policies, &site_limits, prefix.as_ref());
         let events = EventConfig::read_all(&mut root, &mut shops);
         root.finish();
         let hosts = shops
@@ -122,11 +123,13 @@ pub struct SiteConfig {
     pub trusted_proxies: Vec<IpNet>,
     /// Names and scope of the cookies, from `public_url` and `cookie_domain`.
     pub cookie_mode: CookieMode,
+    /// What limits every request of every shop that is not bypassed.
+    pub limits: Vec<LimitChoice>,
     pub(crate) prefix_path: CanonicalPath,
 }
 
 impl SiteConfig {
-    fn read(mut section: Section<'_>) -> Option<Self> {
+    fn read(mut section: Section<'_>, policies: &Policies) -> Option<Self> {
         let prefix = section.optional("prefix");
         let prefix =
             prefix.map_or_else(|| parse_prefix("/.fairgate").ok(), |value| value.parsed(parse_prefix));
@@ -136,6 +139,7 @@ impl SiteConfig {
         let trusted_proxies = trusted_proxies.iter().filter_map(|item| item.parsed(parse_network)).collect();
         let cookie_domain =
             section.optional("cookie_domain").and_then(|value| value.parsed(CookieDomain::parse));
+        let limits = section.optional("limits").map(|value| policies.read_limits(&value)).unwrap_or_default();
         section.finish();
         let (prefix, prefix_path) = prefix?;
         let public_url = public_url?;
@@ -144,7 +148,7 @@ impl SiteConfig {
             Some(domain) => CookieMode::Domain(domain),
             None => CookieMode::Host,
         };
-        Some(Self { prefix, public_url, trusted_proxies, cookie_mode, prefix_path })
+        Some(Self { prefix, public_url, trusted_proxies, cookie_mode, limits, prefix_path })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Who asks: what a request presents of address, device, tickets and passes.
 
-use crate::config::Config;
+use super::Subject;
+use crate::config::{Config, RouteConfig, ShopConfig};
 use crate::http::client::ClientAddress;
 use crate::http::cookie::{Cookie, presented_tickets, values};
 use crate::http::reason::Reason;
@@ -51,6 +52,19 @@ impl<'r> Buyer<'r> {
         let name = config.site.cookie_mode.name(Cookie::Device);
         let device = values([cookies.as_bytes()], &name).find_map(|cookie| keys.open_device(cookie).ok());
         Ok(Self { address, device, cookies, authorization })
+    }
+
+    /// Who and what this request is, as far as limits count, before its SKU is known.
+    pub fn subject<'a>(&self, shop: &'a ShopConfig, route: Option<&'a RouteConfig>) -> Subject<'a> {
+        Subject {
+            shop_id: &shop.id,
+            address: self.address,
+            device: self.device,
+            member: None,
+            client: None,
+            route: route.map_or("", |route| &route.id),
+            sku: None,
+        }
     }
 
     /// The first ticket of `event` that carries the edge's tag.

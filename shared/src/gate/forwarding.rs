@@ -31,12 +31,12 @@ pub fn claims_address(name: &str) -> bool {
     ADDRESS_CLAIMS.iter().any(|claim| claim.eq_ignore_ascii_case(name))
 }
 
-/// Whether the fields of [`overrides_method`] are kept from the shop: on every path where some method is gated, so that
-/// no `GET` turns into the gated `POST` behind the gate.
+/// Whether the fields of [`overrides_method`] are kept from the shop: on every path where some method is gated or limited,
+/// so that no `GET` turns into the gated `POST` behind the gate.
 pub fn hides_method(shop: &ShopConfig, path: &str) -> bool {
     let Ok(path) = CanonicalPath::parse(path) else { return true };
-    let mut gated = shop.routes.iter().filter(|route| matches!(route.kind, RouteKind::Gated { .. }));
-    gated.any(|route| path.is_ambiguous() || route.pattern.covers(&path))
+    let mut guarded = shop.routes.iter().filter(|route| route.kind != RouteKind::Bypass);
+    guarded.any(|route| path.is_ambiguous() || route.pattern.covers(&path))
 }
 
 /// The pairs of a `Cookie` field that are Fairgate's, as the queue server gets them; empty where there are none.

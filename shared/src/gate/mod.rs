@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | what is it | [`route::find`](crate::http::route::find) | a call of Fairgate, a gated mutation, anything else, or a refusal |
 //! | who asks | [`Buyer::read`] | address, device, tickets and passes |
-//! | too fast | [`limits`], [`bound`] | which keys to charge and where they live; the refusal |
+//! | too fast | [`Plan`], [`judge`], [`Ledger`] | which keys to charge, in which stages and homes; the refusal; what is given back |
 //! | what is it about | [`sku::extract`](crate::http::sku::extract) | the SKU, and by it the event |
 //! | may it go on | [`admit`] | on with a pass, in by one call to the queue server, or wait |
 //! | did that call open | [`after_asking`] | on with the new pass, on without proof, or wait |
@@ -31,7 +31,10 @@ pub use forwarding::{
     claims_address, fairgate_cookies, hides_method, is_for_this_hop_only, is_ours, overrides_method,
     return_path_of,
 };
-pub use limits::{Bound, Home, Limit, bound, by_home, limits, poll_limit};
+pub use limits::{
+    Bound, Home, HomeCall, HomeCheck, Ledger, Limit, MEMBER_BYTES_MAX, Plan, Refund, Stage, Subject, Verdict,
+    by_home, judge, poll_limit, refused_already,
+};
 pub use outcome::{outcome_of, session_end};
 pub use reports::{ENDS_MAX, REPORT_EVERY, Reports};
 pub use snapshots::{

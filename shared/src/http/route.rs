@@ -39,7 +39,9 @@ pub enum RouteTarget<'c> {
         /// The path, for a SKU that stands in it.
         path: CanonicalPath,
     },
-    /// It goes to the shop.
+    /// It goes to the shop under the limits of its route.
+    Limited(&'c RouteConfig),
+    /// It goes to the shop under the limits of the whole shop, if there are any.
     Open,
 }
 
@@ -107,7 +109,8 @@ pub fn find_call(config: &Config, method: &str, path: &str) -> Option<Result<Fai
     Some(read_call(&call, method, |id| config.event(id).is_some()))
 }
 
-/// Gated routes are looked up before bypassed ones, so that no bypass opens a gate by accident.
+/// Gated routes are looked up before all others, so that no bypass opens a gate by accident. Of the others the first that
+/// is written decides.
 fn find_shop_route<'c>(
     shop: &'c ShopConfig,
     method: &str,
@@ -116,8 +119,8 @@ fn find_shop_route<'c>(
     let of_method = || shop.routes.iter().filter(|route| route.accepts(method));
     let mut gated = of_method().filter(|route| matches!(route.kind, RouteKind::Gated { .. }));
     if path.is_ambiguous() {
-        // Nothing is gated under this method: whatever the shop reads, it is no gated request.
-        let is_harmless = gated.next().is_none();
+        // Nothing is gated or limited under this method: whatever the shop reads, it is neither.
+        let is_harmless = of_method().all(|route| route.kind == RouteKind::Bypass);
         return if is_harmless {
             Ok(RouteTarget::Open)
         } else {
@@ -127,8 +130,12 @@ fn find_shop_route<'c>(
     if let Some(route) = gated.find(|route| route.pattern.covers(&path)) {
         return Ok(RouteTarget::Gated { route, path });
     }
-    let mut bypasses = of_method().filter(|route| matches!(route.kind, RouteKind::Bypass));
-    Ok(bypasses.find(|route| route.pattern.matches(&path)).map_or(RouteTarget::Open, RouteTarget::Bypass))
+    let other = of_method().find_map(|route| match route.kind {
+        RouteKind::Bypass if route.pattern.matches(&path) => Some(RouteTarget::Bypass(route)),
+        RouteKind::Limited if route.pattern.covers(&path) => Some(RouteTarget::Limited(route)),
+        _ => None,
+    });
+    Ok(other.unwrap_or(RouteTarget::Open))
 }
 
 /// The segments behind the prefix; `None`: not under the prefix.

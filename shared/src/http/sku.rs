@@ -66,7 +66,7 @@ pub struct SkuRequest<'r> {
 
 /// Whether the SKU of this route stands in the body: only then is the body read, everything else streams.
 pub fn needs_body(route: &RouteConfig) -> bool {
-    matches!(&route.kind, RouteKind::Gated { sku: SkuSource::Json(_) | SkuSource::Form(_), .. })
+    matches!(&route.kind, RouteKind::Gated { sku: SkuSource::Json(_) | SkuSource::Form(_) })
 }
 
 /// The SKU that a gated request is about.
@@ -74,7 +74,7 @@ pub fn needs_body(route: &RouteConfig) -> bool {
 /// # Errors
 /// A reason for each way in which the request can be unfit; the table of reasons tells them.
 pub fn extract(route: &RouteConfig, path: &CanonicalPath, request: &SkuRequest<'_>) -> Result<Sku, Reason> {
-    let RouteKind::Gated { sku, .. } = &route.kind else { return Err(Reason::SkuMissing) };
+    let RouteKind::Gated { sku } = &route.kind else { return Err(Reason::SkuMissing) };
     let query = request.query.unwrap_or_default();
     match sku {
         SkuSource::Json(names) => {

@@ -1,21 +1,15 @@
 //! Which keys a request is charged to, and what refuses it.
 
 use crate::fixtures::{buyer, config};
-use shared::config::{Config, PolicyConfig, RouteKind};
-use shared::gate::{Buyer, Limit, bound, by_home, limits};
+use shared::config::Config;
+use shared::gate::{Buyer, Limit, Plan, Stage, Subject, by_home, judge};
 use shared::limiter::Decision;
-use std::sync::Arc;
 use std::time::Duration;
 
-fn policies(config: &Config) -> &[Arc<PolicyConfig>] {
-    match &config.shops[0].routes[0].kind {
-        RouteKind::Gated { limits, .. } => limits,
-        RouteKind::Bypass => panic!("the route is gated"),
-    }
-}
-
 fn of<'c>(config: &'c Config, buyer: &Buyer<'_>) -> Vec<Limit<'c>> {
-    limits("alpha", policies(config), buyer)
+    let shop = &config.shops[0];
+    let route = &shop.routes[0];
+    Plan::of_request(shop, Some(route)).limits(Stage::Personal, &buyer.subject(shop, Some(route)))
 }
 
 const ALLOWED: Option<Decision> =
@@ -36,8 +30,11 @@ fn devices_come_first_and_addresses_last() {
 #[test]
 fn keys_follow_the_shop_the_policy_and_who_asks() {
     let config = config();
-    let keys = |shop: &str, buyer: &Buyer<'_>| {
-        limits(shop, policies(&config), buyer).iter().map(|limit| limit.charge.key).collect::<Vec<_>>()
+    let keys = |shop_id: &'static str, buyer: &Buyer<'_>| {
+        let (shop, route) = (&config.shops[0], &config.shops[0].routes[0]);
+        let subject = Subject { shop_id, ..buyer.subject(shop, Some(route)) };
+        let limits = Plan::of_request(shop, Some(route)).limits(Stage::Personal, &subject);
+        limits.iter().map(|limit| limit.charge.key).collect::<Vec<_>>()
     };
     let one = keys("alpha", &buyer("192.0.2.1", Some(1)));
     assert_ne!(one[0], one[1]);
@@ -52,16 +49,17 @@ fn keys_follow_the_shop_the_policy_and_who_asks() {
 #[test]
 fn one_home_holds_all_limits_of_a_device_and_one_all_of_an_address() {
     let config = config();
-    let joining = &config.join.limits;
-    let all: Vec<_> = policies(&config).iter().chain(joining).cloned().collect();
-    let limits = limits("alpha", &all, &buyer("2001:db8::1", Some(9)));
-    let homes = by_home(&limits);
-    let indices: Vec<Vec<usize>> =
-        homes.values().map(|members| members.iter().map(|(index, _)| *index).collect()).collect();
+    let buyer = buyer("2001:db8::1", Some(9));
+    let subject = buyer.subject(&config.shops[0], None);
+    let joining = Plan::of_join(&config).limits(Stage::Personal, &subject);
+    let limits: Vec<Limit<'_>> = of(&config, &buyer).into_iter().chain(joining).collect();
     assert_eq!(limits.len(), 4);
-    assert!(indices.contains(&vec![0, 1]) && indices.contains(&vec![2, 3]), "{indices:?}");
-    for home in homes.keys() {
-        let name = home.to_string();
+    let calls = by_home(&limits);
+    let names: Vec<String> = calls.iter().map(|call| call.home.to_string()).collect();
+    assert_eq!(calls.len(), 2, "{names:?}");
+    for call in &calls {
+        assert_eq!((call.checks.len(), call.checks[0].indices.len()), (1, 2));
+        let name = call.home.to_string();
         let (kind, shard) = name.split_once('-').unwrap();
         assert!(matches!(kind, "device" | "ip") && shard.len() == 2 && u8::from_str_radix(shard, 16).is_ok());
     }
@@ -71,13 +69,13 @@ fn one_home_holds_all_limits_of_a_device_and_one_all_of_an_address() {
 fn the_longest_wait_binds_and_every_answer_is_told() {
     let config = config();
     let limits = of(&config, &buyer("192.0.2.1", Some(1)));
-    assert_eq!(bound(&limits, &[ALLOWED, ALLOWED]), None);
+    assert_eq!(judge(&limits, &[ALLOWED, ALLOWED]).refusal, None);
     let wait = |millis| Some(denied(Some(Duration::from_millis(millis))));
-    let both = bound(&limits, &[wait(200), wait(1_400)]).unwrap();
+    let both = judge(&limits, &[wait(200), wait(1_400)]).refusal.unwrap();
     assert_eq!((both.policy, both.retry_after), ("wide", Some(Duration::from_millis(1_400))));
     assert!(both.fields.rate_limit.starts_with("\"wide\";r=0"), "{}", both.fields.rate_limit);
     assert_eq!(both.fields.rate_limit_policy, "\"wide\";q=200;w=2, \"narrow\";q=10;w=2");
-    let never = bound(&limits, &[Some(denied(None)), wait(1_400)]).unwrap();
+    let never = judge(&limits, &[Some(denied(None)), wait(1_400)]).refusal.unwrap();
     assert_eq!((never.policy, never.retry_after), ("narrow", None));
 }
 
@@ -85,9 +83,9 @@ fn the_longest_wait_binds_and_every_answer_is_told() {
 fn a_home_that_does_not_answer_refuses_nobody() {
     let config = config();
     let limits = of(&config, &buyer("192.0.2.1", Some(1)));
-    assert_eq!(bound(&limits, &[None, None]), None);
-    assert_eq!(bound(&limits, &[None, ALLOWED]), None);
-    let refused = bound(&limits, &[None, Some(denied(Some(Duration::from_secs(1))))]).unwrap();
+    assert_eq!(judge(&limits, &[None, None]).refusal, None);
+    assert_eq!(judge(&limits, &[None, ALLOWED]).refusal, None);
+    let refused = judge(&limits, &[None, Some(denied(Some(Duration::from_secs(1))))]).refusal.unwrap();
     assert_eq!(refused.policy, "wide");
     assert_eq!(refused.fields.rate_limit_policy, "\"wide\";q=200;w=2");
 }

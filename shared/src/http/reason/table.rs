@@ -97,6 +97,22 @@ reasons! {
         "A policy's quota is used up for this key."
         "You are going a little too fast. Wait a moment, then try again."
         "目前商品搶購熱烈，您的操作過於頻繁，請稍候再試。";
+    Locked "LOCKED" Refusal 403 Blank Later
+        "The key did something too often and is locked for a while; trying again meanwhile does not lengthen the lock."
+        "You tried too often and have to wait for a while."
+        "操作過於頻繁，暫時無法使用，請稍後再試。";
+    ShopBusy "SHOP_BUSY" Refusal 429 QuotaExceeded Later
+        "The quota that everybody in the shop, on the route or on the site shares is used up."
+        "Many people are shopping right now. Wait a moment, then try again."
+        "目前商品搶購熱烈，暫時無法結帳，請稍後再試。";
+    SkuBusy "SKU_BUSY" Refusal 429 QuotaExceeded Later
+        "The quota that everybody who wants this SKU shares is used up."
+        "Many people want this item right now. Wait a moment, then try again."
+        "此商品搶購熱烈，請稍後再試。";
+    LimiterUnavailable "LIMITER_UNAVAILABLE" Refusal 503 ReducedCapacity Later
+        "The home of a limit did not answer, and its policy closes the route then."
+        "We cannot let requests through just now. Try again in a moment."
+        "系統忙碌中，請稍候再試。";
     CostTooHigh "COST_TOO_HIGH" Refusal 400 Blank Never
         "The request costs more than the policy admits at one instant, so waiting does not help."
         "That is more than one request may ask for. Ask for less."
@@ -144,7 +160,7 @@ reasons! {
         "This site may not act for you here."
         "此網站無權執行這項操作。";
     PathInvalid "PATH_INVALID" Refusal 400 Blank Never
-        "The path is malformed, or could be read as a gated one in one way and not in another."
+        "The path is malformed, or could be read as a gated or limited one in one way and not in another."
         "We cannot read this address."
         "無法辨識此網址。";
     HeadersTooLarge "HEADERS_TOO_LARGE" Refusal 431 Blank Never

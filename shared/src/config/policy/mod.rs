@@ -1,0 +1,153 @@
+//! `[[policy]]`: named limits, what they count by, and how firmly they are applied.
+
+mod key;
+mod numbers;
+mod overrides;
+mod registry;
+
+pub use key::{KeyPart, PolicyKey};
+pub use numbers::at_most;
+pub(super) use overrides::ShopPolicies;
+pub(super) use registry::Policies;
+
+use super::name::parse_name;
+use super::section::Section;
+use super::unique::Unique;
+use crate::http::sku::Sku;
+use crate::limiter::{Inheritance, Policy};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Named, immutable settings of one limiter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyConfig {
+    /// Name, `[a-z0-9-]{1,32}`, unique in the file; it appears in `RateLimit-Policy`. A shop's override has the name of
+    /// the policy whose numbers it replaces.
+    pub name: String,
+    /// What the policy counts by.
+    pub key: PolicyKey,
+    /// The limiter that the numbers make.
+    pub limiter: Policy,
+    /// SKUs of one shop that have numbers of their own.
+    pub sku_limiters: BTreeMap<Sku, Policy>,
+    /// How firmly it is applied.
+    pub mode: PolicyMode,
+    /// What a key brings along when the numbers change.
+    pub inherit: Inheritance,
+    /// What holds while the home of a key does not answer.
+    pub on_store_failure: OnStoreFailure,
+}
+
+/// How firmly a policy is applied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PolicyMode {
+    /// Not at all: no store is asked.
+    Off,
+    /// It counts and says who would have been refused, and refuses nobody.
+    Shadow,
+    /// It refuses.
+    #[default]
+    Enforced,
+}
+
+/// What holds while the home of a key does not answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OnStoreFailure {
+    /// A warm limiter in the asking process, at a share that is safe; open where it has none.
+    #[default]
+    Local,
+    /// Requests pass, counted.
+    Open,
+    /// Requests are refused until the home answers.
+    Closed,
+}
+
+/// One entry of `limits`: a policy, or several of which the first applies whose key is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimitChoice {
+    /// At least one. Where no key is known, the last applies, as far as it can.
+    pub policies: Vec<Arc<PolicyConfig>>,
+}
+
+impl PolicyConfig {
+    /// The limiter for a request about `sku`.
+    pub fn limiter_for(&self, sku: Option<&Sku>) -> &Policy {
+        sku.and_then(|sku| self.sku_limiters.get(sku)).unwrap_or(&self.limiter)
+    }
+
+    fn read(section: &mut Section<'_>, names: &mut Unique<String>) -> Option<Self> {
+        let name = section.required("name", "\"<name>\"");
+        let key = section.required("key", "\"ip\", or [\"device\", \"route\"]");
+        let key = key.as_ref().and_then(PolicyKey::read);
+        let limiter = numbers::read(section);
+        let mode = read_mode(section);
+        let inherit = section.optional("inherit").map_or(Some(Inheritance::Keep), |value| {
+            value.parsed(|text| match text {
+                "keep" => Ok(Inheritance::Keep),
+                "proportional" => Ok(Inheritance::Proportional),
+                "reset" => Ok(Inheritance::Reset),
+                _ => Err("write keep, proportional or reset"),
+            })
+        });
+        let on_store_failure = section.optional("on_store_failure");
+        let on_store_failure =
+            on_store_failure.map_or(Some(OnStoreFailure::Local), |value| value.parsed(OnStoreFailure::parse));
+        let text = name.as_ref().and_then(|value| value.parsed(parse_name))?;
+        names.claim(text.clone(), &text, &name?);
+        let (limiter, is_enabled) = limiter?;
+        Some(Self {
+            name: text,
+            key: key?,
+            limiter,
+            sku_limiters: BTreeMap::new(),
+            mode: if is_enabled { mode?.unwrap_or_default() } else { PolicyMode::Off },
+            inherit: inherit?,
+            on_store_failure: on_store_failure?,
+        })
+    }
+}
+
+impl LimitChoice {
+    /// The choice of one policy.
+    pub fn of(policy: Arc<PolicyConfig>) -> Self {
+        Self { policies: vec![policy] }
+    }
+}
+
+impl PolicyMode {
+    /// The word for this mode in the configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Shadow => "shadow",
+            Self::Enforced => "enforced",
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        let mode = [Self::Off, Self::Shadow, Self::Enforced].into_iter().find(|mode| mode.name() == text);
+        mode.ok_or("write off, shadow or enforced")
+    }
+}
+
+impl OnStoreFailure {
+    /// The word for this in the configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Open => "open",
+            Self::Closed => "closed",
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        let all = [Self::Local, Self::Open, Self::Closed];
+        all.into_iter().find(|way| way.name() == text).ok_or("write local, open or closed")
+    }
+}
+
+/// `Some(None)`: no mode is given; `None`: an error was noted.
+#[expect(clippy::option_option, reason = "an override without a mode keeps the mode of its policy")]
+fn read_mode(section: &mut Section<'_>) -> Option<Option<PolicyMode>> {
+    section.optional("mode").map_or(Some(None), |value| value.parsed(PolicyMode::parse).map(Some))
+}

@@ -1,0 +1,110 @@
+//! The limits of a request, in the order in which they are asked.
+
+use super::{Home, Limit, Subject};
+use crate::config::{
+    Config, KeyPart, LimitChoice, PolicyConfig, PolicyMode, RouteConfig, RouteKind, ShopConfig,
+};
+use crate::http::reason::Reason;
+use crate::limiter::Policy;
+use crate::limiter::check::Charge;
+
+/// A step of the request. What refuses most callers at the least price comes first; the whole site's owner, the busiest,
+/// is asked last and only by what passed everything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Keys of one caller: client, member, device, address. Sent together, each to its own home.
+    Personal,
+    /// Keys of the shop and of the SKU, all of them or none: the SKU must be known here.
+    Shop,
+    /// Keys of the whole site, all of them or none.
+    Site,
+}
+
+impl Stage {
+    /// The stages in their order.
+    pub const ALL: [Self; 3] = [Self::Personal, Self::Shop, Self::Site];
+}
+
+/// What limits one request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan<'a> {
+    limits: Vec<&'a [LimitChoice]>,
+}
+
+impl<'a> Plan<'a> {
+    /// The plan of a request to the shop: of its route, or of none.
+    pub fn of_request(shop: &'a ShopConfig, route: Option<&'a RouteConfig>) -> Self {
+        let limits = match route {
+            Some(RouteConfig { kind: RouteKind::Bypass, .. }) => &[],
+            Some(route) => route.limits.as_slice(),
+            None => shop.limits.as_slice(),
+        };
+        Self { limits: vec![limits] }
+    }
+
+    /// The plan of a join.
+    pub fn of_join(config: &'a Config) -> Self {
+        Self { limits: vec![&config.join.limits] }
+    }
+
+    /// Whether nothing limits the request, whoever asks.
+    pub fn is_empty(&self) -> bool {
+        let mut policies = self.limits.iter().copied().flatten().flat_map(|choice| &choice.policies);
+        policies.all(|policy| policy.mode == PolicyMode::Off)
+    }
+
+    /// The limits of one stage for this subject. Empty: no home is asked. Policies that are off are not among them.
+    pub fn limits(&self, stage: Stage, subject: &Subject<'a>) -> Vec<Limit<'a>> {
+        let choices = self.limits.iter().copied().flatten();
+        let limits = choices.filter_map(|choice| limit(chosen(choice, subject)?, subject));
+        let mut limits: Vec<Limit<'a>> = limits.filter(|limit| stage_of(limit.home) == stage).collect();
+        // Devices before addresses: of equal waits the first one is named.
+        limits.sort_by_key(|limit| limit.home);
+        limits
+    }
+}
+
+/// The policy of a choice that applies: the first whose key is known, else the last.
+fn chosen<'a>(choice: &'a LimitChoice, subject: &Subject<'_>) -> Option<&'a PolicyConfig> {
+    let mut policies = choice.policies.iter().map(AsRef::as_ref);
+    let known = policies.clone().find(|policy: &&PolicyConfig| subject.knows(&policy.key));
+    known.or_else(|| policies.next_back())
+}
+
+fn limit<'a>(policy: &'a PolicyConfig, subject: &Subject<'a>) -> Option<Limit<'a>> {
+    if policy.mode == PolicyMode::Off {
+        return None;
+    }
+    let key = subject.key(&policy.name, &policy.key)?;
+    let limiter = policy.limiter_for(subject.sku);
+    Some(Limit {
+        name: &policy.name,
+        mode: policy.mode,
+        on_store_failure: policy.on_store_failure,
+        reason: reason_of(policy, limiter),
+        home: key.home,
+        charge: Charge { inheritance: policy.inherit, ..Charge::new(*limiter, key.hash, 1) },
+    })
+}
+
+/// What a refusal by this policy is called: its caller's fault, or that of everybody in the shop together.
+fn reason_of(policy: &PolicyConfig, limiter: &Policy) -> Reason {
+    if policy.key.is_personal() {
+        match limiter {
+            Policy::Lockout(lockout) if !lockout.lock_time().is_zero() => Reason::Locked,
+            _ => Reason::RateLimited,
+        }
+    } else if policy.key.has(KeyPart::Sku) {
+        Reason::SkuBusy
+    } else {
+        Reason::ShopBusy
+    }
+}
+
+fn stage_of(home: Home<'_>) -> Stage {
+    match home {
+        Home::Caller(..) | Home::Isolate => Stage::Personal,
+        Home::Shop(_) => Stage::Shop,
+        Home::Site => Stage::Site,
+    }
+}

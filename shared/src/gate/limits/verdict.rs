@@ -1,0 +1,107 @@
+//! What the answers of one stage mean for the request.
+
+use super::Limit;
+use crate::config::{OnStoreFailure, PolicyMode};
+use crate::http::ratelimit::{QuotaReport, RateLimitFields, rate_limit_fields};
+use crate::http::reason::Reason;
+use crate::limiter::Decision;
+use core::time::Duration;
+
+/// What one stage says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict<'a> {
+    /// What refuses the request; `None`: it goes on.
+    pub refusal: Option<Bound<'a>>,
+    /// Policies in shadow that would have refused it; to be counted and logged, never shown.
+    pub would_refuse: Vec<&'a str>,
+    /// Limits whose home did not answer and that stood open for it; to be counted.
+    pub unanswered: usize,
+    /// How long to hold the request before it goes on: the longest that a leaky queue asked for.
+    pub delay: Duration,
+    /// `RateLimit` and `RateLimit-Policy` of every enforced limit that answered.
+    pub fields: RateLimitFields,
+}
+
+/// What refuses a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound<'a> {
+    /// The policy that waits longest.
+    pub policy: &'a str,
+    /// What the refusal is called.
+    pub reason: Reason,
+    /// Time until the same request could pass; `None` if it never can, or nobody knows.
+    pub retry_after: Option<Duration>,
+    /// `RateLimit` and `RateLimit-Policy` of everything that answered.
+    pub fields: RateLimitFields,
+}
+
+/// What these decisions on these limits mean.
+///
+/// `None` for a limit means that its home did not answer, or was not asked: it is open, because a fault of ours must not
+/// turn buyers away, unless its policy says `closed`. For `local`, the host puts its own limiter's decision here.
+pub fn judge<'a>(limits: &[Limit<'a>], decisions: &[Option<Decision>]) -> Verdict<'a> {
+    let mut verdict = Verdict {
+        refusal: None,
+        would_refuse: Vec::new(),
+        unanswered: 0,
+        delay: Duration::ZERO,
+        fields: rate_limit_fields(&[]),
+    };
+    let mut decided: Vec<(&Limit<'a>, &Decision)> = Vec::new();
+    let mut closed = None;
+    for (limit, decision) in limits.iter().zip(decisions) {
+        match (limit.mode, decision) {
+            (PolicyMode::Enforced, Some(decision)) => decided.push((limit, decision)),
+            (PolicyMode::Enforced, None) if limit.on_store_failure == OnStoreFailure::Closed => {
+                closed = closed.or(Some(limit));
+            }
+            (PolicyMode::Enforced, None) => verdict.unanswered = verdict.unanswered.saturating_add(1),
+            (PolicyMode::Shadow, Some(Decision::Denied { .. })) => verdict.would_refuse.push(limit.name),
+            (PolicyMode::Shadow | PolicyMode::Off, _) => {}
+        }
+    }
+    let reports: Vec<QuotaReport<'_>> = decided
+        .iter()
+        .map(|(limit, decision)| QuotaReport { name: limit.name, policy: &limit.charge.policy, decision })
+        .collect();
+    verdict.fields = rate_limit_fields(&reports);
+    verdict.delay = decided.iter().map(|(_, decision)| delay(decision)).max().unwrap_or_default();
+    verdict.refusal = binding(&decided, &verdict.fields).or_else(|| {
+        let Limit { name: policy, .. } = *closed?;
+        let fields = verdict.fields.clone();
+        Some(Bound { policy, reason: Reason::LimiterUnavailable, retry_after: None, fields })
+    });
+    verdict
+}
+
+/// What refuses a request before anybody is asked: refusals that the host remembers.
+pub fn refused_already<'a>(limits: &[Limit<'a>], remembered: &[Option<Decision>]) -> Option<Bound<'a>> {
+    let is_enforced = |limit: &Limit<'_>| limit.mode == PolicyMode::Enforced;
+    let known =
+        limits.iter().zip(remembered).filter(|(limit, decision)| is_enforced(limit) && decision.is_some());
+    let (limits, decisions): (Vec<Limit<'a>>, Vec<Option<Decision>>) =
+        known.map(|(limit, decision)| (*limit, *decision)).unzip();
+    judge(&limits, &decisions).refusal
+}
+
+/// The refusal that waits longest, the first of equals; one that can never pass waits longest of all.
+fn binding<'a>(decided: &[(&Limit<'a>, &Decision)], fields: &RateLimitFields) -> Option<Bound<'a>> {
+    let mut bound: Option<(&Limit<'a>, Option<Duration>)> = None;
+    for (limit, decision) in decided {
+        let Decision::Denied { retry_after, .. } = **decision else { continue };
+        let wait = |retry_after: Option<Duration>| retry_after.unwrap_or(Duration::MAX);
+        if bound.is_none_or(|(_, found)| wait(retry_after) > wait(found)) {
+            bound = Some((limit, retry_after));
+        }
+    }
+    let (limit, retry_after) = bound?;
+    let reason = if retry_after.is_some() { limit.reason } else { Reason::CostTooHigh };
+    Some(Bound { policy: limit.name, reason, retry_after, fields: fields.clone() })
+}
+
+fn delay(decision: &Decision) -> Duration {
+    match *decision {
+        Decision::Allowed { delay, .. } => delay,
+        Decision::Denied { .. } => Duration::ZERO,
+    }
+}
