@@ -47,10 +47,11 @@ fn refusal(package: &str, dependency: &Dependency) -> Option<Finding> {
 const SHARED: &str = "fairgate-shared";
 
 /// From, to. Nothing depends on the tests but the program that runs them.
-const ARROWS: [(&str, &str); 7] = [
+const ARROWS: [(&str, &str); 8] = [
     ("fairgate-edge", SHARED),
     ("fairgate-queue-server", SHARED),
     ("tests", SHARED),
+    ("bench", SHARED),
     // The parity test drives the stores inside its own process.
     ("tests", "fairgate-queue-server"),
     ("xtask", SHARED),
@@ -59,7 +60,7 @@ const ARROWS: [(&str, &str); 7] = [
 ];
 
 /// Pure computation only: no input or output, clock, random source or runtime.
-const SHARED_KNOWS: [&str; 14] = [
+const SHARED_KNOWS: [&str; 15] = [
     "askama",
     "data-encoding",
     "hashbrown",
@@ -72,6 +73,7 @@ const SHARED_KNOWS: [&str; 14] = [
     "serde",
     "serde_json",
     "sha2",
+    "siphasher",
     "thiserror",
     "toml",
 ];
