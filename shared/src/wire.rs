@@ -1,5 +1,7 @@
 //! The JSON of the HTTP contract (see `docs/protocol.md`): camelCase, integers, a unit ends a name.
 
+pub mod limits;
+
 use crate::ids::{Epoch, EventId, LaneId, TicketNumber};
 use serde::{Deserialize, Serialize};
 

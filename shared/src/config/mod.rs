@@ -6,6 +6,7 @@
 mod budgets;
 mod error;
 mod event;
+mod live;
 mod name;
 mod origin;
 mod policy;
@@ -18,6 +19,7 @@ mod unique;
 pub use budgets::{JoinConfig, PollConfig};
 pub use error::{ConfigError, ConfigErrors};
 pub use event::{EventConfig, LaneConfig};
+pub use live::{OverrideError, PolicyOverride};
 pub use origin::{InvalidWebOrigin, WebOrigin};
 pub use policy::{KeyPart, LimitChoice, OnStoreFailure, PolicyConfig, PolicyKey, PolicyMode, at_most};
 pub use route::{RouteConfig, RouteKind, SkuSource};

@@ -6,11 +6,12 @@ use super::policy::{Policies, ShopPolicies};
 use super::route::Surroundings;
 use super::section::Section;
 use super::unique::Unique;
-use super::{LimitChoice, RouteConfig, WebOrigin};
+use super::{LimitChoice, PolicyConfig, RouteConfig, WebOrigin};
 use crate::http::path::CanonicalPath;
 use crate::http::sku::Sku;
 use crate::ids::EventId;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One shop behind the edge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct ShopConfig {
     pub origin: WebOrigin,
     /// Other web origins that may call the buyer side with cookies.
     pub allowed_origins: Vec<WebOrigin>,
+    /// Every policy as this shop has it, in the order of the file.
+    pub policies: Vec<Arc<PolicyConfig>>,
     /// What limits every request of the shop that is not bypassed, `[site]`'s limits included.
     pub limits: Vec<LimitChoice>,
     /// Routes in the order of the file.
@@ -34,6 +37,16 @@ impl ShopConfig {
     /// The event that sells `sku`; `None`: it is not on sale behind a gate.
     pub fn event_of_sku(&self, sku: &Sku) -> Option<&EventId> {
         self.events_by_sku.get(sku)
+    }
+
+    /// The policy of this name with the shop's own numbers.
+    pub fn policy(&self, name: &str) -> Option<&Arc<PolicyConfig>> {
+        self.policies.iter().find(|policy| policy.name == name)
+    }
+
+    /// The route of this id.
+    pub fn route(&self, id: &str) -> Option<&RouteConfig> {
+        self.routes.iter().find(|route| route.id == id)
     }
 }
 
@@ -83,7 +96,16 @@ impl ShopConfig {
         let id = id?;
         names.shops.claim(id.clone(), &id, &id_value?);
         let events_by_sku = BTreeMap::new();
-        Some(Self { id, hosts, origin: origin?, allowed_origins, limits, routes, events_by_sku })
+        Some(Self {
+            id,
+            hosts,
+            origin: origin?,
+            allowed_origins,
+            policies: policies.into_all(),
+            limits,
+            routes,
+            events_by_sku,
+        })
     }
 }
 

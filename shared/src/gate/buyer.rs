@@ -58,7 +58,7 @@ impl<'r> Buyer<'r> {
     pub fn subject<'a>(&self, shop: &'a ShopConfig, route: Option<&'a RouteConfig>) -> Subject<'a> {
         Subject {
             shop_id: &shop.id,
-            address: self.address,
+            address: Some(self.address),
             device: self.device,
             member: None,
             client: None,

@@ -25,6 +25,7 @@ pub struct Problem {
     policy: Option<String>,
     wait_url: Option<String>,
     request_id: Option<String>,
+    detail: Option<String>,
 }
 
 impl Problem {
@@ -39,6 +40,7 @@ impl Problem {
             policy: None,
             wait_url: None,
             request_id: None,
+            detail: None,
         }
     }
 
@@ -73,6 +75,12 @@ impl Problem {
         Self { request_id: Some(id.into()), ..self }
     }
 
+    /// What exactly is wrong with this request, in English, for the engineer who sent it.
+    #[must_use]
+    pub fn detail(self, detail: impl Into<String>) -> Self {
+        Self { detail: Some(detail.into()), ..self }
+    }
+
     /// The methods that a path has, for `METHOD_NOT_ALLOWED`.
     #[must_use]
     pub fn allow(self, methods: &'static str) -> Self {
@@ -104,7 +112,11 @@ impl Problem {
         }
         if self.status() == 401 {
             // RFC 9110 section 11.6.1: a 401 names a way to authenticate.
-            let scheme = if self.reason == Reason::EdgeSignatureInvalid { "Fairgate-Edge" } else { "Ticket" };
+            let scheme = match self.reason {
+                Reason::EdgeSignatureInvalid => "Fairgate-Edge",
+                Reason::AccessKeyMissing | Reason::AccessKeyInvalid => "Bearer",
+                _ => "Ticket",
+            };
             headers.push(("www-authenticate", scheme.to_owned()));
         }
         headers
@@ -124,8 +136,9 @@ impl Problem {
             ("waitUrl", self.wait_url.clone().into()),
             ("requestId", self.request_id.clone().into()),
         ];
-        let fields = fields.map(|(name, value)| format!("\"{name}\":{value}"));
-        format!("{{{}}}", fields.join(","))
+        let detail = self.detail.clone().map(|detail| ("detail", Value::from(detail)));
+        let fields = fields.into_iter().chain(detail).map(|(name, value)| format!("\"{name}\":{value}"));
+        format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
     }
 
     fn retry_after_ms(&self) -> Option<u64> {

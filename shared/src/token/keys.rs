@@ -98,6 +98,7 @@ pub struct ServerKeys {
 pub(crate) struct MasterKey {
     edge_root: Secret,
     tickets: TicketKeys,
+    pub(crate) receipt: MacKey,
 }
 
 impl ServerKeys {
@@ -129,6 +130,11 @@ impl ServerKeys {
         self.masters.get(&self.edge.ring.current).expect("the current key exists")
     }
 
+    /// The id that signs, with its key.
+    pub(crate) fn current_with_id(&self) -> (KeyId, &MasterKey) {
+        (self.edge.ring.current, self.current())
+    }
+
     pub(crate) fn get(&self, id: KeyId) -> Option<&MasterKey> {
         self.masters.get(&id)
     }
@@ -137,7 +143,11 @@ impl ServerKeys {
 impl MasterKey {
     fn new(secret: &Secret) -> Self {
         let root = RootKey::new(secret);
-        Self { edge_root: root.secret("edge-root", ""), tickets: TicketKeys::new(root, "ticket-server") }
+        Self {
+            edge_root: root.secret("edge-root", ""),
+            receipt: root.mac_key("limit-receipt", ""),
+            tickets: TicketKeys::new(root, "ticket-server"),
+        }
     }
 
     /// The key of the server's tag on the tickets of `event`.

@@ -9,10 +9,12 @@ pub mod keyring;
 pub mod keys;
 mod mac;
 pub mod pass;
+pub mod receipt;
 pub mod ticket;
 
 pub use device::DeviceId;
 pub use keyring::{KeyId, MasterKeys};
 pub use keys::{EdgeKeys, ServerKeys};
 pub use pass::{PassClaims, PassError, PassId};
+pub use receipt::{InvalidReceipt, Receipt, ReceiptId};
 pub use ticket::{Ticket, TicketError, TicketText};

@@ -23,6 +23,11 @@ impl ShopPolicies {
         own
     }
 
+    /// Every policy as the shop has it.
+    pub(in crate::config) fn into_all(self) -> Vec<Arc<PolicyConfig>> {
+        self.policies.into_all()
+    }
+
     /// The limits of the whole shop: the site's, then its own.
     pub(in crate::config) fn read_limits(
         &self,

@@ -47,6 +47,11 @@ impl<'a> Plan<'a> {
         Self { limits: vec![&config.join.limits] }
     }
 
+    /// The plan of these limits, whatever names them.
+    pub fn of(limits: &'a [LimitChoice]) -> Self {
+        Self { limits: vec![limits] }
+    }
+
     /// Whether nothing limits the request, whoever asks.
     pub fn is_empty(&self) -> bool {
         let mut policies = self.limits.iter().copied().flatten().flat_map(|choice| &choice.policies);

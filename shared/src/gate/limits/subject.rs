@@ -12,8 +12,8 @@ use crate::token::DeviceId;
 pub struct Subject<'a> {
     /// The shop.
     pub shop_id: &'a str,
-    /// Where the request comes from.
-    pub address: ClientAddress,
+    /// Where the request comes from, where anybody said so.
+    pub address: Option<ClientAddress>,
     /// The device, by its cookie.
     pub device: Option<DeviceId>,
     /// The member, as the shop asserts: at most [`MEMBER_BYTES_MAX`] bytes; a longer one is unknown.
@@ -38,7 +38,7 @@ pub(super) struct FoundKey<'a> {
 
 impl<'a> Subject<'a> {
     /// Whether every part of the key is known, without a fallback.
-    pub(super) fn knows(&self, key: &PolicyKey) -> bool {
+    pub fn knows(&self, key: &PolicyKey) -> bool {
         key.parts().iter().all(|part| self.part(*part).is_some())
     }
 
@@ -83,7 +83,7 @@ impl<'a> Subject<'a> {
                 member.map(|id| id.as_bytes().to_vec())
             }
             KeyPart::Device => self.device.map(|device| device.0.to_vec()),
-            KeyPart::Ip => Some(self.address.identity(Ipv6Prefix::Bits64).to_vec()),
+            KeyPart::Ip => self.address.map(|address| address.identity(Ipv6Prefix::Bits64).to_vec()),
             KeyPart::Sku => self.sku.map(|sku| sku.as_str().as_bytes().to_vec()),
             // A pattern may be long, and is ours: its hash stands for it.
             KeyPart::Route => short(self.route),

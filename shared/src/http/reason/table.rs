@@ -208,6 +208,56 @@ reasons! {
         "The item in the request cannot be read."
         "無法辨識請求中的商品。";
 
+    // The service side.
+    AccessKeyMissing "ACCESS_KEY_MISSING" Refusal 401 Blank Never
+        "The call needs a bearer key and carries none."
+        "This call needs a key."
+        "此操作需要金鑰。";
+    AccessKeyInvalid "ACCESS_KEY_INVALID" Refusal 401 Blank Never
+        "No bearer key of this installation reads like the one presented."
+        "The key is not valid."
+        "金鑰無效。";
+    RoleMissing "ROLE_MISSING" Refusal 403 Blank Never
+        "The bearer key has not the role that the call needs."
+        "This key may not do that."
+        "此金鑰沒有執行這項操作的權限。";
+    ShopNotAllowed "SHOP_NOT_ALLOWED" Refusal 403 Blank Never
+        "The bearer key is not for this shop."
+        "This key is not for this shop."
+        "此金鑰不適用於這間商店。";
+    ShopUnknown "SHOP_UNKNOWN" Refusal 404 Blank Never
+        "No shop of this name is in the configuration."
+        "There is no such shop."
+        "找不到此商店。";
+    PolicyUnknown "POLICY_UNKNOWN" Refusal 404 Blank Never
+        "The shop has no policy, or no route, of this name."
+        "There is no such limit."
+        "找不到此限制。";
+    KeyPartMissing "KEY_PART_MISSING" Refusal 400 Blank Never
+        "A named policy counts by something that the request does not tell."
+        "The request does not say whom to count."
+        "請求中缺少計數所需的資料。";
+    KeyPartInvalid "KEY_PART_INVALID" Refusal 400 Blank Never
+        "A part of a key is empty, too long, or not what its name says."
+        "The request does not say clearly whom to count."
+        "請求中計數所需的資料無效。";
+    PolicyInvalid "POLICY_INVALID" Refusal 400 Blank Never
+        "The settings of a policy cannot be read, or cannot be kept exactly."
+        "These settings cannot be used."
+        "此設定無法使用。";
+    BatchTooLarge "BATCH_TOO_LARGE" Refusal 413 Blank Never
+        "The call holds more checks, receipts or policies than one may."
+        "The request asks for too much at once."
+        "單次請求的項目過多。";
+    ReceiptInvalid "RECEIPT_INVALID" Refusal 400 Blank Never
+        "The receipt was not made by this installation, or is too old."
+        "We cannot read this receipt."
+        "無法辨識此憑據。";
+    ReceiptSpent "RECEIPT_SPENT" Refusal 409 Blank Never
+        "What the receipt stands for was given back before."
+        "This was given back already."
+        "此憑據已使用過。";
+
     // Faults.
     EdgeSignatureInvalid "EDGE_SIGNATURE_INVALID" Refusal 401 Blank Never
         "The edge's signature is missing, wrong, or further than 60 s from the server's clock."
