@@ -8,15 +8,11 @@ pub fn from_env() -> anyhow::Result<Planted> {
     use shared::room::Fault;
 
     let Ok(name) = std::env::var("FAIRGATE_PLANT") else { return Ok(Planted::default()) };
-    let fault = match name.as_str() {
-        "" => return Ok(Planted::default()),
-        "door_off_by_one" => Fault::DoorOffByOne,
-        "bit_dropped" => Fault::BitDropped,
-        "number_reissued" => Fault::NumberReissued,
-        "position_rising" => Fault::PositionRising,
-        _ => anyhow::bail!(
-            "FAIRGATE_PLANT={name}: use door_off_by_one, bit_dropped, number_reissued or position_rising"
-        ),
+    if name.is_empty() {
+        return Ok(Planted::default());
+    }
+    let Some(&fault) = Fault::ALL.iter().find(|fault| fault.name() == name) else {
+        anyhow::bail!("FAIRGATE_PLANT={name}: use one of {}", Fault::ALL.map(Fault::name).join(", "));
     };
     tracing::warn!(name, "a fault is planted: this server breaks a promise on purpose");
     Ok(Planted::fault(fault))

@@ -30,7 +30,8 @@ pub enum TickError {
 
 impl Ticker {
     pub fn new(room: Arc<ActiveRoom>, metrics: Arc<Metrics>) -> Self {
-        Self { room, metrics, law: Law::default(), failing: false }
+        let law = Law::default().with_fault(room.planted);
+        Self { room, metrics, law, failing: false }
     }
 
     /// Ticks until the task is dropped.

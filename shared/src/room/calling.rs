@@ -1,7 +1,7 @@
 //! How many numbers to call each second, from how many called buyers really come.
 
 use super::{
-    PPM, RoomSettings,
+    Fault, PPM, Planted, RoomSettings,
     facts::{Facts, LaneFacts},
     stride::{Contender, Strides},
 };
@@ -23,6 +23,7 @@ pub struct Law {
     /// Cohorts called up to here teach nothing: they fell into a time in which calling was stopped.
     unlearnt_until: Duration,
     paces: Vec<VecDeque<(Duration, TicketNumber)>>,
+    planted: Planted,
 }
 
 /// What to call.
@@ -128,6 +129,13 @@ const PACE_KNOWN_ERROR_PCT: u32 = 60;
 const PACE_UNKNOWN_ERROR_PCT_MIN: u32 = 300;
 
 impl Law {
+    /// Plants a fault for the tests of the checkers.
+    #[must_use]
+    pub fn with_fault(mut self, planted: Planted) -> Self {
+        self.planted = planted;
+        self
+    }
+
     /// Decides the calls of one tick from the facts after [`Room::expire`](super::Room::expire).
     pub fn decide(&mut self, settings: &RoomSettings, facts: &Facts) -> CallOrder {
         let forecasts: Vec<Forecast> = facts.lanes.iter().map(|lane| self.forecast(facts, lane)).collect();
@@ -157,7 +165,7 @@ impl Law {
             .map(|((lane, forecast), lane_settings)| Contender {
                 callable: callable(settings, lane, forecast),
                 show_up_ppm: forecast.show_up_ppm,
-                weight: lane_settings.weight,
+                weight: if self.planted.has(Fault::WeightsForgotten) { 1 } else { lane_settings.weight },
             })
             .collect();
         let calls = self.strides.share(&contenders, budget_micro, most);
@@ -202,6 +210,8 @@ impl Law {
                 should_have_come = should_have_come.saturating_add(share(weight, due));
             }
             let people = u64::from(cohort.called.saturating_sub(cohort.come));
+            // A cohort from which nobody should have come yet is never written off.
+            let due_ppm = if self.planted.has(Fault::GhostsAwaited) { 0 } else { due_ppm };
             missing.push(Missing { people, due_ppm, due_next_ppm: share_at(age_s) });
         }
         let show_up_ppm = came
@@ -244,7 +254,8 @@ impl Law {
             self.unlearnt_until = facts.at.up;
             self.stopped = came == 0;
         } else {
-            self.stopped = judged >= WATCHED_TICKS && expected >= WATCHED_MIN_MICRO && silent;
+            let may_stop = judged >= WATCHED_TICKS && !self.planted.has(Fault::NeverStops);
+            self.stopped = may_stop && expected >= WATCHED_MIN_MICRO && silent;
         }
     }
 
@@ -264,6 +275,7 @@ impl Law {
         let inside = u64::from(facts.sessions).saturating_mul(PPM);
         let staying = inside.saturating_sub(self.ending_micro.saturating_mul(delay_s));
         let at_door = u64::from(facts.at_door).saturating_mul(PPM);
+        let pending_micro = if self.planted.has(Fault::PipelineForgotten) { 0 } else { pending_micro };
         let capacity = u64::from(settings.capacity).saturating_mul(PPM);
         capacity.saturating_sub(staying).saturating_sub(at_door).saturating_sub(pending_micro)
     }

@@ -3,7 +3,10 @@
 use super::{Fault, Room, cohorts::TurnAge, lane::Standing, record::RecordKey, sessions::Session};
 use crate::{
     ids::{DeviceHash, Place},
-    limiter::{Decision, gcra::GcraPolicy},
+    limiter::{
+        Decision,
+        gcra::{GcraPolicy, GcraState},
+    },
     time::Timestamp,
     wire::Phase,
 };
@@ -100,7 +103,8 @@ impl Room {
         Ok(session)
     }
 
-    /// Whether an arrival may enter at once: nobody waits, and a session is free that nobody called is expected to take.
+    /// Whether an arrival may enter at once: nobody waits, the admission rate allows it, and a session is free that nobody
+    /// called is expected to take.
     pub fn session_free(&self, now: Timestamp) -> bool {
         let taken = self
             .sessions
@@ -110,12 +114,14 @@ impl Room {
         matches!(self.settings.phase, Phase::Open | Phase::Passthrough)
             && self.lanes.iter().all(|lane| lane.waiting() == 0)
             && taken < self.capacity()
+            && self.admission_wait(now).is_none()
     }
 
     fn turn_of(&mut self, place: Place) -> Result<TurnAge, EnterRefusal> {
         self.note_seen(place)?;
         match self.lane_mut(place.lane).ok_or(EnterRefusal::Void)?.standing(place.number) {
             Standing::Spent => Err(EnterRefusal::Spent),
+            Standing::Waiting if self.planted.has(Fault::UncalledEnter) => Ok(TurnAge::InTime),
             Standing::Waiting => Err(EnterRefusal::NotYourTurn),
             Standing::Called(TurnAge::Expired) => Err(EnterRefusal::TurnExpired),
             Standing::Called(age) => Ok(age),
@@ -138,14 +144,29 @@ impl Room {
 
     /// How long until the admission rate lets one more in; `None` when it has just done so.
     fn take_admission(&mut self, now: Timestamp) -> Option<Duration> {
+        let (state, wait) = self.check_admission(now);
+        self.rate = state;
+        wait
+    }
+
+    /// The same without letting anybody in.
+    fn admission_wait(&self, now: Timestamp) -> Option<Duration> {
+        self.check_admission(now).1
+    }
+
+    /// A rate of 0 lets nobody in.
+    fn check_admission(&self, now: Timestamp) -> (GcraState, Option<Duration>) {
         let rate = u64::from(self.settings.admission_rate_per_s);
-        let policy = GcraPolicy::new(rate, rate, Duration::from_secs(1)).ok()?;
+        let Ok(policy) = GcraPolicy::new(rate, rate, Duration::from_secs(1)) else {
+            return (self.rate, Some(RETRY_AT_DOOR));
+        };
         let transition = policy.check(self.rate, now, 1);
-        self.rate = transition.state;
-        match transition.decision {
+        let wait = match transition.decision {
             Decision::Allowed { .. } => None,
+            Decision::Denied { .. } if self.planted.has(Fault::RateForgotten) => None,
             Decision::Denied { retry_after, .. } => Some(retry_after.unwrap_or(RETRY_AT_DOOR)),
-        }
+        };
+        (transition.state, wait)
     }
 
     fn capacity(&self) -> u32 {

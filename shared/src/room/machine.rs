@@ -1,7 +1,7 @@
 //! The authority's state machine: each transition is written here once, and every store applies it.
 
 use super::{
-    CallOrder, EnterRefusal, Facts, Planted, RoomSettings, Session,
+    CallOrder, EnterRefusal, Facts, Fault, Planted, RoomSettings, Session,
     clock::RoomClock,
     cohorts::TurnAge,
     doorstep::Doorstep,
@@ -83,6 +83,11 @@ impl Room {
     /// The room's settings.
     pub fn settings(&self) -> &RoomSettings {
         &self.settings
+    }
+
+    /// The operator lets the line do something else.
+    pub fn set_phase(&mut self, phase: Phase) {
+        self.settings.phase = phase;
     }
 
     /// Gives the session its full idle time again, up to its hard maximum.
@@ -195,7 +200,8 @@ impl Room {
         self.clock.tick = self.clock.tick.saturating_add(1);
         self.clock.at.up = self.clock.at.up.saturating_add(passed);
         let lets_in = matches!(self.settings.phase, Phase::Open | Phase::Passthrough);
-        if lets_in && self.sessions.count() < self.settings.capacity {
+        let is_free = self.sessions.count() < self.settings.capacity || self.planted.has(Fault::TurnsRunOut);
+        if lets_in && is_free {
             self.clock.at.redeemable = self.clock.at.redeemable.saturating_add(passed);
         }
     }

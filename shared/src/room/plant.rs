@@ -11,6 +11,54 @@ pub enum Fault {
     NumberReissued,
     /// Every other snapshot tells a serving number three lower.
     PositionRising,
+    /// Turns run out while the door is full.
+    TurnsRunOut,
+    /// The door does not ask whether a number is called.
+    UncalledEnter,
+    /// The admission rate is not kept.
+    RateForgotten,
+    /// Called buyers who have not come yet are called for again.
+    PipelineForgotten,
+    /// Called buyers who left are expected for ever.
+    GhostsAwaited,
+    /// Calling goes on when nobody comes any more.
+    NeverStops,
+    /// Lanes are called in turn, whatever their weight.
+    WeightsForgotten,
+}
+
+impl Fault {
+    /// All faults.
+    pub const ALL: [Self; 11] = [
+        Self::DoorOffByOne,
+        Self::BitDropped,
+        Self::NumberReissued,
+        Self::PositionRising,
+        Self::TurnsRunOut,
+        Self::UncalledEnter,
+        Self::RateForgotten,
+        Self::PipelineForgotten,
+        Self::GhostsAwaited,
+        Self::NeverStops,
+        Self::WeightsForgotten,
+    ];
+
+    /// The fault's name on a command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DoorOffByOne => "door_off_by_one",
+            Self::BitDropped => "bit_dropped",
+            Self::NumberReissued => "number_reissued",
+            Self::PositionRising => "position_rising",
+            Self::TurnsRunOut => "turns_run_out",
+            Self::UncalledEnter => "uncalled_enter",
+            Self::RateForgotten => "rate_forgotten",
+            Self::PipelineForgotten => "pipeline_forgotten",
+            Self::GhostsAwaited => "ghosts_awaited",
+            Self::NeverStops => "never_stops",
+            Self::WeightsForgotten => "weights_forgotten",
+        }
+    }
 }
 
 /// The fault of this room, if any.

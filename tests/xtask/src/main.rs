@@ -4,6 +4,7 @@ mod npm;
 mod progress;
 mod rush;
 mod server;
+mod simulate;
 mod suite;
 mod tidy;
 mod tools;
@@ -30,6 +31,7 @@ struct Arguments {
 enum Task {
     Up(up::Options),
     Rush(tests::rush::Options),
+    Simulate(simulate::Options),
     /// Build the Worker into target/edge and the queue server
     Build {
         /// Compile planted faults in, for the tests of the checkers
@@ -62,6 +64,7 @@ fn run(task: &Task) -> Result<()> {
         }
         Task::Up(options) => up::run(&progress, options),
         Task::Rush(options) => rush::run(&progress, options),
+        Task::Simulate(options) => simulate::run(&progress, options),
         Task::Test => suite::run(&progress),
         Task::Tidy => {
             let findings = tidy::check()?;

@@ -47,11 +47,12 @@ fn refusal(package: &str, dependency: &Dependency) -> Option<Finding> {
 const SHARED: &str = "fairgate-shared";
 
 /// From, to. Nothing depends on the tests but the program that runs them.
-const ARROWS: [(&str, &str); 8] = [
+const ARROWS: [(&str, &str); 9] = [
     ("fairgate-edge", SHARED),
     ("fairgate-queue-server", SHARED),
     ("tests", SHARED),
     ("bench", SHARED),
+    ("simulator", SHARED),
     // The parity test drives the stores inside its own process.
     ("tests", "fairgate-queue-server"),
     ("xtask", SHARED),

@@ -1,0 +1,128 @@
+//! What a run measured, and what it has to reach.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One measured number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Figure {
+    /// Counted sessions ÷ capacity, over the seconds in which somebody present waits uncalled.
+    CountedUse,
+    /// The same without the first fill.
+    CountedUseAfterFill,
+    /// People really inside ÷ capacity, over the same seconds.
+    TrueUse,
+    /// Called buyers who were there and became late or void.
+    LostTurns,
+    /// Present buyers who had not come in when the run ended.
+    NeverServed,
+    /// Wait at the door, from the first refusal to the entry: 95 % waited at most so long, in seconds.
+    DoorWaitP95,
+    /// The longest of these waits, in seconds.
+    DoorWaitMost,
+    /// Share of pairs in the wrong order within a lane, in percent.
+    InversionsPercent,
+    /// How often one buyer was overtaken at most, in seconds of the lane's mean flow, among those called after the first fill.
+    OvertakesMost,
+    /// Jain's index of entries ÷ weight over 1,000 entries, fifth percentile.
+    JainP5,
+    /// Seconds from the loss of the network to the last call that was no probe.
+    CallingStopsAfter,
+    /// When sessions first reached 97 % of capacity, in seconds.
+    FirstFill,
+    /// The last present buyer came in, in seconds.
+    ServedAll,
+    /// Polls in the fullest ten seconds, per second.
+    PollsMost,
+}
+
+impl Figure {
+    /// All figures, in the order of the table.
+    pub const ALL: [Self; 14] = [
+        Self::CountedUse,
+        Self::CountedUseAfterFill,
+        Self::TrueUse,
+        Self::LostTurns,
+        Self::NeverServed,
+        Self::DoorWaitP95,
+        Self::DoorWaitMost,
+        Self::InversionsPercent,
+        Self::OvertakesMost,
+        Self::JainP5,
+        Self::CallingStopsAfter,
+        Self::FirstFill,
+        Self::ServedAll,
+        Self::PollsMost,
+    ];
+
+    /// What the table calls it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::CountedUse => "counted use",
+            Self::CountedUseAfterFill => "counted use after the fill",
+            Self::TrueUse => "true use",
+            Self::LostTurns => "lost turns",
+            Self::NeverServed => "never served",
+            Self::DoorWaitP95 => "door wait p95, s",
+            Self::DoorWaitMost => "door wait most, s",
+            Self::InversionsPercent => "inversions, %",
+            Self::OvertakesMost => "most overtakes, s of flow",
+            Self::JainP5 => "Jain p5",
+            Self::CallingStopsAfter => "calling stops after, s",
+            Self::FirstFill => "first fill, s",
+            Self::ServedAll => "served all, s",
+            Self::PollsMost => "polls most, /s",
+        }
+    }
+}
+
+/// What a figure has to reach.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Mark {
+    /// The figure.
+    pub figure: Figure,
+    /// Its bound.
+    pub bound: Bound,
+}
+
+/// A bound of a figure, itself included.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// Not below.
+    AtLeast(f64),
+    /// Not above.
+    AtMost(f64),
+}
+
+impl Mark {
+    /// `figure ≥ bound`.
+    pub fn at_least(figure: Figure, bound: f64) -> Self {
+        Self { figure, bound: Bound::AtLeast(bound) }
+    }
+
+    /// `figure ≤ bound`.
+    pub fn at_most(figure: Figure, bound: f64) -> Self {
+        Self { figure, bound: Bound::AtMost(bound) }
+    }
+
+    /// Whether a run reached it; a figure that the run could not measure fails.
+    pub fn is_met(&self, figures: &Figures) -> bool {
+        figures.0.get(&self.figure).is_some_and(|&value| self.bound.holds(value))
+    }
+}
+
+impl Bound {
+    /// Whether `value` keeps within.
+    pub fn holds(self, value: f64) -> bool {
+        match self {
+            Self::AtLeast(least) => value >= least,
+            Self::AtMost(most) => value <= most,
+        }
+    }
+}
+
+/// What one run measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Figures(pub BTreeMap<Figure, f64>);

@@ -1,0 +1,202 @@
+//! What a run leaves behind, and the figures made from it.
+
+use crate::{
+    crowd::Buyer,
+    figures::{Figure, Figures},
+    order::Order,
+    scenario::{Scenario, TroubleKind},
+    series::{Sample, mean},
+};
+use shared::{ids::Place, room::RoomSettings};
+
+/// What a run has measured so far.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Every second.
+    pub samples: Vec<Sample>,
+    /// Called buyers who were there and became late.
+    pub lost_turns: u32,
+    /// Present buyers who had not come in at the end.
+    pub never_served: u32,
+    lanes: Vec<LaneMeasured>,
+    /// Waits at the door by tenths of a second.
+    door_waits: Vec<u32>,
+    /// Lanes of all entries, in their order.
+    entries: Vec<u8>,
+    filled_ms: Option<u32>,
+    last_entry_ms: u32,
+}
+
+#[derive(Clone, Debug)]
+struct LaneMeasured {
+    /// When each number was called.
+    called_ms: Vec<u32>,
+    order: Order,
+    overtakes_most: u32,
+    /// Entries after the first fill.
+    entries: u32,
+}
+
+impl Measured {
+    pub(crate) fn new(lanes: usize, buyers: u32) -> Self {
+        let lane =
+            LaneMeasured { called_ms: vec![0], order: Order::new(buyers + 1), overtakes_most: 0, entries: 0 };
+        Self {
+            samples: Vec::new(),
+            lost_turns: 0,
+            never_served: 0,
+            lanes: vec![lane; lanes],
+            door_waits: Vec::new(),
+            entries: Vec::new(),
+            filled_ms: None,
+            last_entry_ms: 0,
+        }
+    }
+
+    pub(crate) fn called_up_to(&self, lane: usize) -> u64 {
+        self.lanes[lane].called_ms.len() as u64 - 1
+    }
+
+    /// Notes the call of `number`, and of the numbers before it that nobody had noted.
+    pub(crate) fn note_called(&mut self, lane: usize, number: u64, now_ms: u32) {
+        let called_ms = &mut self.lanes[lane].called_ms;
+        let length = called_ms.len().max(number as usize + 1);
+        called_ms.resize(length, now_ms);
+    }
+
+    pub(crate) fn called_ms(&self, lane: usize, number: u64) -> u32 {
+        self.lanes[lane].called_ms.get(number as usize).copied().unwrap_or(u32::MAX / 2)
+    }
+
+    pub(crate) fn note_entry(&mut self, now_ms: u32, place: Place, buyer: &Buyer, room: &RoomSettings) {
+        let sessions = self.samples.last().map_or(0, |sample| sample.sessions);
+        if self.filled_ms.is_none() && f64::from(sessions) >= FULL * f64::from(room.capacity) {
+            self.filled_ms = Some(now_ms);
+        }
+        self.last_entry_ms = now_ms;
+        let waited_ms = if buyer.refused_ms == 0 { 0 } else { now_ms - buyer.refused_ms };
+        let tenth = (waited_ms / 100) as usize;
+        if self.door_waits.len() <= tenth {
+            self.door_waits.resize(tenth + 1, 0);
+        }
+        self.door_waits[tenth] += 1;
+        self.entries.push(place.lane.0);
+        let called_ms = self.called_ms(usize::from(place.lane.0), place.number.0);
+        let filled_ms = self.filled_ms;
+        let lane = &mut self.lanes[usize::from(place.lane.0)];
+        lane.entries += u32::from(filled_ms.is_some());
+        if buyer.polls_as_told() {
+            let overtakes = lane.order.enter(buyer.number);
+            if filled_ms.is_some_and(|filled| called_ms > filled) {
+                lane.overtakes_most = lane.overtakes_most.max(overtakes);
+            }
+        }
+    }
+
+    /// The figures of a finished run.
+    pub fn figures(&self, scenario: &Scenario) -> Figures {
+        let capacity = f64::from(scenario.room.capacity);
+        let waits = |sample: &Sample| sample.present > 0 && is_calm(scenario, sample.at_s);
+        let filled_s = self.filled_ms.map_or(u32::MAX, |at| at / 1_000);
+        let use_of = |keep: &dyn Fn(&Sample) -> bool, people: fn(&Sample) -> u32| {
+            mean(&self.samples, keep, |sample| f64::from(people(sample)) / capacity)
+        };
+        let (inverted, pairs) = self.lanes.iter().fold((0, 0), |(inverted, pairs), lane| {
+            let (more_inverted, more) = lane.order.pairs();
+            (inverted + more_inverted, pairs + more)
+        });
+        let filled = self.filled_ms.map(|at| f64::from(at) / 1_000.0);
+        let figures = [
+            (Figure::CountedUse, use_of(&waits, |sample| sample.sessions)),
+            (
+                Figure::CountedUseAfterFill,
+                use_of(&|sample| waits(sample) && sample.at_s >= filled_s, |sample| sample.sessions),
+            ),
+            (Figure::TrueUse, use_of(&waits, |sample| sample.inside)),
+            (Figure::LostTurns, Some(f64::from(self.lost_turns))),
+            (Figure::NeverServed, Some(f64::from(self.never_served))),
+            (Figure::DoorWaitP95, Some(self.door_wait_s(0.95))),
+            (Figure::DoorWaitMost, Some(self.door_wait_s(1.0))),
+            (Figure::InversionsPercent, (pairs > 0).then(|| inverted as f64 * 100.0 / pairs as f64)),
+            (Figure::OvertakesMost, filled.map(|filled| self.overtakes_most_s(filled))),
+            (Figure::JainP5, self.jain_p5(scenario)),
+            (Figure::CallingStopsAfter, self.calling_stops_after_s(scenario)),
+            (Figure::FirstFill, filled),
+            (Figure::ServedAll, Some(f64::from(self.last_entry_ms) / 1_000.0)),
+            (Figure::PollsMost, self.polls_most()),
+        ];
+        Figures(figures.into_iter().filter_map(|(figure, value)| Some((figure, value?))).collect())
+    }
+
+    /// The wait that a share of entries did not exceed, in seconds, rounded up to a tenth.
+    fn door_wait_s(&self, share: f64) -> f64 {
+        let all: u32 = self.door_waits.iter().sum();
+        let mut left = (f64::from(all) * share).ceil() as u32;
+        for (tenth, &count) in self.door_waits.iter().enumerate() {
+            left = left.saturating_sub(count);
+            if left == 0 {
+                return if tenth == 0 { 0.0 } else { (tenth + 1) as f64 / 10.0 };
+            }
+        }
+        0.0
+    }
+
+    fn overtakes_most_s(&self, filled_s: f64) -> f64 {
+        let served_s = (f64::from(self.last_entry_ms) / 1_000.0 - filled_s).max(1.0);
+        let in_seconds = |lane: &LaneMeasured| {
+            let flow = f64::from(lane.entries) / served_s;
+            if flow > 0.0 { f64::from(lane.overtakes_most) / flow } else { 0.0 }
+        };
+        self.lanes.iter().map(in_seconds).fold(0.0, f64::max)
+    }
+
+    /// Over windows of entries that lie before the first lane ran empty.
+    fn jain_p5(&self, scenario: &Scenario) -> Option<f64> {
+        let weights: Vec<f64> = scenario.room.lanes.iter().map(|lane| f64::from(lane.weight)).collect();
+        let lanes = weights.len();
+        let last_of = |lane: usize| self.entries.iter().rposition(|&entered| usize::from(entered) == lane);
+        let busy_until = (0..lanes).filter_map(last_of).min()?;
+        let mut indices: Vec<f64> = self.entries[..busy_until]
+            .chunks_exact(JAIN_WINDOW)
+            .map(|window| {
+                let share = |lane: usize| {
+                    let entered = window.iter().filter(|&&entered| usize::from(entered) == lane).count();
+                    entered as f64 / weights[lane]
+                };
+                let shares: Vec<f64> = (0..lanes).map(share).collect();
+                let squares: f64 = shares.iter().map(|share| share * share).sum();
+                shares.iter().sum::<f64>().powi(2) / (lanes as f64 * squares)
+            })
+            .collect();
+        indices.sort_by(f64::total_cmp);
+        (lanes > 1).then(|| indices.get(indices.len() / 20).copied()).flatten()
+    }
+
+    /// Seconds into the loss of the network until the last call that was no probe.
+    fn calling_stops_after_s(&self, scenario: &Scenario) -> Option<f64> {
+        let away = scenario.troubles.iter().find(|trouble| trouble.kind == TroubleKind::NetworkAway)?;
+        let span = away.from_s..away.from_s + away.for_s;
+        let calls = self.samples.iter().filter(|sample| span.contains(&sample.at_s));
+        let last =
+            calls.filter(|sample| sample.calls > 0 && !sample.standstill).map(|sample| sample.at_s).max();
+        Some(last.map_or(0.0, |last| f64::from(last - away.from_s)))
+    }
+
+    fn polls_most(&self) -> Option<f64> {
+        let sums = self.samples.windows(10).map(|ten| ten.iter().map(|sample| sample.polls).sum::<u32>());
+        sums.max().map(|sum| f64::from(sum) / 10.0)
+    }
+}
+
+/// Use is not judged while the server or the network is away or the operator holds the line, nor while the shop fills again.
+fn is_calm(scenario: &Scenario, at_s: u32) -> bool {
+    !scenario
+        .troubles
+        .iter()
+        .any(|trouble| (trouble.from_s..trouble.from_s + trouble.for_s + REFILL_S).contains(&at_s))
+}
+
+/// From this share of capacity on, a shop counts as filled.
+const FULL: f64 = 0.97;
+const JAIN_WINDOW: usize = 1_000;
+const REFILL_S: u32 = 60;

@@ -1,0 +1,213 @@
+//! The sales that are simulated.
+//!
+//! Those that need parts which are not built are missing: an origin that loses half of its capacity, several rooms on one origin.
+
+use crate::{
+    figures::{Figure, Mark},
+    scenario::{Arrivals, Crowd, Habit, Scenario, Spread, Stay, Trouble, TroubleKind, room},
+};
+use shared::{
+    ids::LaneId,
+    room::{LaneSettings, RoomSettings},
+};
+
+/// All scenarios, in the order of the table.
+pub fn all() -> Vec<Scenario> {
+    [openings(), crowds(), edges(), troubles(), sizes()].into_iter().flatten().collect()
+}
+
+/// The plain sale: everybody comes at the opening.
+fn openings() -> Vec<Scenario> {
+    vec![
+        Scenario {
+            marks: marks(&[at_least(Figure::CountedUse, 0.97)]),
+            ..opening("no_shows_20", "20 % leave after joining", 20_000, 0.2)
+        },
+        Scenario {
+            marks: marks(&[at_least(Figure::CountedUse, 0.97), at_least(Figure::TrueUse, 0.72)]),
+            ..opening("no_shows_60", "60 % leave; 60 % of the sessions end with a word", 40_000, 0.6)
+        },
+        Scenario {
+            marks: marks(&[at_least(Figure::CountedUse, 0.95)]),
+            ..opening("no_shows_90", "90 % leave", 120_000, 0.9)
+        },
+        Scenario {
+            room: room(500, 50),
+            marks: marks(&[at_least(Figure::CountedUse, 0.97)]),
+            ..opening("capacity_500", "a small shop, 60 % leave", 10_000, 0.6)
+        },
+        Scenario {
+            stay: Stay { explicit_ends: 0.95, ..STAY },
+            marks: marks(&[at_least(Figure::CountedUse, 0.97), at_least(Figure::TrueUse, 0.90)]),
+            ..opening("explicit_95", "95 % of the sessions end with a word", 40_000, 0.6)
+        },
+        Scenario {
+            stay: Stay { spread: Spread::Narrow, ..STAY },
+            marks: marks(&[]),
+            ..opening("like_stays", "all stay about as long: ends come in waves", 20_000, 0.2)
+        },
+    ]
+}
+
+/// Other ways to come.
+fn crowds() -> Vec<Scenario> {
+    let lobby = Arrivals::RampAndDecay { ramp_s: 300.0, decay_s: 300.0 };
+    let bots =
+        Crowd { buyers: 4_000, habit: Habit::Bot, arrivals: Arrivals::Batch { at_s: 0.0 }, ..crowd(0, 0.0) };
+    vec![
+        Scenario {
+            crowds: vec![Crowd { arrivals: lobby, ..crowd(20_000, 0.6) }],
+            marks: marks(&[]),
+            ..opening("ramp", "people come over ten minutes, with a peak", 0, 0.0)
+        },
+        Scenario {
+            crowds: vec![Crowd { arrivals: Arrivals::Steady { over_s: 1_500.0 }, ..crowd(30_000, 0.2) }],
+            marks: marks(&[]),
+            ..opening("steady", "a little more than the shop can take, evenly", 0, 0.0)
+        },
+        Scenario {
+            crowds: vec![crowd(20_000, 0.6), bots],
+            marks: marks(&[]),
+            ..opening("bots", "4,000 bots among them ask every second", 0, 0.0)
+        },
+        Scenario {
+            crowds: vec![crowd(12_000, 0.4), Crowd { habit: Habit::Sleeps, ..crowd(8_000, 0.2) }],
+            marks: marks(&[]),
+            ..opening("phones_asleep", "40 % sleep for 1 to 10 minutes once", 0, 0.0)
+        },
+        Scenario {
+            duplicates: 0.3,
+            marks: marks(&[]),
+            ..opening("sent_twice", "30 % of the calls arrive twice", 20_000, 0.6)
+        },
+        two_lanes(),
+    ]
+}
+
+/// Members have three times the weight and show up more often; the third lane stays empty.
+fn two_lanes() -> Scenario {
+    let lane = |name: &str, weight| LaneSettings { name: name.to_owned(), weight };
+    let members = Crowd { lane: LaneId(1), ..crowd(20_000, 0.2) };
+    Scenario {
+        room: RoomSettings {
+            lanes: vec![lane("guest", 1), lane("member", 3), lane("press", 1)],
+            ..room(2_000, 200)
+        },
+        crowds: vec![crowd(20_000, 0.6), members],
+        marks: marks(&[at_least(Figure::JainP5, 0.99), at_least(Figure::CountedUse, 0.97)]),
+        ..opening("lanes", "two lanes of weight 1 and 3, 60 % and 20 % leave, and an empty one", 0, 0.0)
+    }
+}
+
+/// The ends of every range.
+fn edges() -> Vec<Scenario> {
+    vec![
+        Scenario {
+            room: room(1, 1),
+            stay: Stay { mean_s: 10.0, explicit_ends: 1.0, ..STAY },
+            marks: marks(&[]),
+            ..opening("capacity_1", "one at a time", 50, 0.2)
+        },
+        Scenario {
+            room: room(100_000, 5_000),
+            marks: marks(&[]),
+            ..opening("capacity_100000", "a very large shop", 250_000, 0.2)
+        },
+        Scenario {
+            room: room(1, 1),
+            crowds: vec![Crowd { arrivals: Arrivals::Steady { over_s: 60.0 }, ..crowd(2, 0.0) }],
+            marks: marks(&[]),
+            ..opening("one_waits", "one inside, one waits", 0, 0.0)
+        },
+        Scenario {
+            room: room(2_000, 5),
+            marks: marks(&[]),
+            ..opening("rate_5", "the admission rate binds, not the capacity", 6_000, 0.6)
+        },
+        Scenario {
+            room: room(2_000, 0),
+            seconds_max: 300,
+            marks: vec![at_most(Figure::ServedAll, 0.0), at_most(Figure::LostTurns, 0.0)],
+            ..opening("rate_0", "the operator lets nobody in", 1_000, 0.2)
+        },
+    ]
+}
+
+/// What goes wrong in mid-sale.
+fn troubles() -> Vec<Scenario> {
+    let at_400 = |kind, for_s| vec![Trouble { kind, from_s: 400, for_s }];
+    vec![
+        Scenario {
+            troubles: at_400(TroubleKind::ServerAway, 60),
+            marks: marks(&[]),
+            ..opening("server_away", "the queue server stands still for 60 s", 20_000, 0.6)
+        },
+        Scenario {
+            troubles: at_400(TroubleKind::NetworkAway, 120),
+            marks: marks(&[at_most(Figure::CallingStopsAfter, 15.0)]),
+            ..opening("network_away", "no buyer reaches anything for 120 s", 20_000, 0.6)
+        },
+        Scenario {
+            troubles: at_400(TroubleKind::Paused, 180),
+            marks: marks(&[]),
+            ..opening("paused", "the operator holds the line for 180 s", 20_000, 0.6)
+        },
+    ]
+}
+
+/// Long lines.
+fn sizes() -> Vec<Scenario> {
+    vec![
+        Scenario {
+            room: room(10_000, 1_000),
+            marks: marks(&[at_most(Figure::InversionsPercent, 0.2), at_least(Figure::CountedUse, 0.97)]),
+            ..opening("long_line", "200,000 buyers, 60 % leave", 200_000, 0.6)
+        },
+        Scenario {
+            room: room(50_000, 5_000),
+            marks: marks(&[at_most(Figure::InversionsPercent, 0.2), at_least(Figure::CountedUse, 0.97)]),
+            ..opening("million", "1,000,000 buyers, 60 % leave", 1_000_000, 0.6)
+        },
+    ]
+}
+
+fn opening(name: &'static str, about: &'static str, buyers: u32, no_shows: f64) -> Scenario {
+    Scenario {
+        name,
+        about,
+        room: room(2_000, 200),
+        crowds: vec![crowd(buyers, no_shows)],
+        stay: STAY,
+        snapshot_age_ms: (1_000, 5_000),
+        duplicates: 0.02,
+        troubles: Vec::new(),
+        seconds_max: 20_000,
+        marks: Vec::new(),
+    }
+}
+
+fn crowd(buyers: u32, no_shows: f64) -> Crowd {
+    Crowd { lane: LaneId(0), buyers, arrivals: Arrivals::Batch { at_s: 0.0 }, no_shows, habit: Habit::AsTold }
+}
+
+const STAY: Stay = Stay { mean_s: 150.0, spread: Spread::Wide, explicit_ends: 0.6 };
+
+/// What must hold in every sale, and what this one is there for.
+fn marks(own: &[Mark]) -> Vec<Mark> {
+    let always = [
+        at_most(Figure::LostTurns, 0.0),
+        at_most(Figure::NeverServed, 0.0),
+        at_most(Figure::DoorWaitP95, 10.0),
+        at_most(Figure::DoorWaitMost, STAY.mean_s),
+        at_most(Figure::OvertakesMost, 10.0),
+    ];
+    own.iter().copied().chain(always).collect()
+}
+
+fn at_least(figure: Figure, bound: f64) -> Mark {
+    Mark::at_least(figure, bound)
+}
+
+fn at_most(figure: Figure, bound: f64) -> Mark {
+    Mark::at_most(figure, bound)
+}
