@@ -55,7 +55,7 @@ pub(crate) async fn answer(
 /// What is on sale without a queue goes on, under its limits.
 async fn to_shop(incoming: &Incoming, shop: &ShopConfig, body: Option<&[u8]>) -> Result<Response, Refusal> {
     let response = origin::send(incoming, shop, &ToShop { body, pass: None }).await?;
-    reporting::note_session_end(incoming, shop, &response, None)?;
+    reporting::note_session_word(incoming, shop, &response, None)?;
     Ok(reply::passed_on(&response, [])?)
 }
 
@@ -169,7 +169,7 @@ impl Gated<'_> {
     ) -> Result<Response, Refusal> {
         reporting::note_outcome(self.incoming, self.event, response.status());
         let session = pass.map(|pass| (self.event, pass.place));
-        reporting::note_session_end(self.incoming, self.shop, response, session)?;
+        reporting::note_session_word(self.incoming, self.shop, response, session)?;
         let cookies = cookies.into_iter().map(|cookie| (SET_COOKIE, cookie));
         Ok(reply::passed_on(response, cookies)?)
     }

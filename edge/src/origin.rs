@@ -25,7 +25,7 @@ pub(crate) struct ToShop<'a> {
 /// Sends a request that is not gated to the shop and its reply to the client.
 pub(crate) async fn pass_through(incoming: &Incoming, shop: &ShopConfig) -> Result<Response, Refusal> {
     let response = send(incoming, shop, &ToShop::default()).await?;
-    reporting::note_session_end(incoming, shop, &response, None)?;
+    reporting::note_session_word(incoming, shop, &response, None)?;
     Ok(reply::passed_on(&response, [])?)
 }
 

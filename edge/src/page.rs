@@ -34,7 +34,8 @@ impl Waiting<'_> {
     pub(crate) fn response(self, incoming: &Incoming, buyer: &Buyer<'_>) -> Result<Response, Refusal> {
         let ticket = self.ticket(incoming, buyer);
         let known = self.snapshot.zip(ticket.as_ref());
-        let status = known.and_then(|(snapshot, ticket)| status(snapshot, ticket.place, incoming.now));
+        let status = known
+            .and_then(|(snapshot, ticket)| status(snapshot, ticket.place, incoming.now, incoming.language()));
         let (standing, lost) = match &ticket {
             Some(_) if self.snapshot.is_none() || status.is_some() => {
                 (Standing::Holding(status.as_ref()), None)

@@ -5,9 +5,9 @@ use crate::isolate::Isolate;
 use crate::refusal::{Refusal, ServerUnreachable};
 use crate::server::ServerCall;
 use shared::config::ShopConfig;
-use shared::gate::{EndedPlaces, PASS_GRACE, PassView, REPORT_EVERY, find_pass, outcome_of, session_end};
+use shared::gate::{EndedPlaces, PASS_GRACE, PassView, REPORT_EVERY, find_pass, outcome_of, session_word};
 use shared::ids::{EventId, Place};
-use shared::wire::Report;
+use shared::wire::{Report, Word};
 use std::rc::Rc;
 use worker::web_sys::Response;
 use worker::{Delay, console_warn};
@@ -25,16 +25,16 @@ pub(crate) fn note_outcome(incoming: &Incoming, event: &EventId, status: u16) {
     }
 }
 
-/// Ends what the shop's reply says has ended: the session of this gated request, or, on another route, the buyer's sessions
-/// in events of this shop.
-pub(crate) fn note_session_end(
+/// Passes on what the shop's reply says of the session of this gated request, or, on another route, of the buyer's sessions in
+/// events of this shop.
+pub(crate) fn note_session_word(
     incoming: &Incoming,
     shop: &ShopConfig,
     response: &Response,
     gated: Option<(&EventId, Place)>,
 ) -> Result<(), Refusal> {
     let field = response.headers().get("fairgate-session")?;
-    let Some(end) = field.as_deref().and_then(session_end) else { return Ok(()) };
+    let Some(word) = field.as_deref().and_then(session_word) else { return Ok(()) };
     let sessions = match gated {
         Some((event, place)) => vec![(event.clone(), place)],
         None => sessions_of(incoming, shop),
@@ -43,7 +43,10 @@ pub(crate) fn note_session_end(
         return Ok(());
     }
     for (event, place) in &sessions {
-        incoming.isolate.reports.borrow_mut().end(event, *place, end);
+        incoming.isolate.reports.borrow_mut().tell(event, *place, word);
+        if word == Word::Extend {
+            continue;
+        }
         // This isolate knows it at once; the others learn it from the feed.
         let pass_life = incoming.isolate.config.event(event).map_or(PASS_GRACE, |event| event.pass_life);
         incoming.room(event)?.ended.borrow_mut().insert(*place, incoming.now, pass_life + PASS_GRACE);

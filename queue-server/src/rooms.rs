@@ -79,7 +79,11 @@ pub fn room_settings(event: &EventConfig) -> RoomSettings {
         pass_life: event.pass_life,
         session_max: event.session_max,
         poll_budget_per_s: event.poll_budget_per_s,
-        phase: Phase::Open,
+        session_extensions_max: event.session_extensions_max,
+        sessions_per_buyer: event.sessions_per_buyer,
+        phase: if event.starts_in_passthrough { Phase::Passthrough } else { Phase::Open },
+        opens_at: event.opens_at,
+        closes_at: event.closes_at,
         lanes: event.lanes.iter().map(lane).collect(),
     }
 }

@@ -86,4 +86,4 @@ function delayMs(result, faults, random) {
   return asked + (faults > 0 ? 1000 + random * Math.min(60000, 2000 * 2 ** Math.min(faults, 5)) : 0);
 }
 
-const NO_MORE_JOINS = ["EVENT_CLOSED", "EVENT_UNKNOWN", "OUT_OF_STOCK", "ROOM_FULL", "ORIGIN_NOT_ALLOWED"];
+const NO_MORE_JOINS = ["EVENT_CLOSED", "EVENT_UNKNOWN", "OUT_OF_STOCK", "ROOM_FULL", "ORIGIN_NOT_ALLOWED", "BUYER_LIMIT"];

@@ -64,7 +64,7 @@ impl From<EventId> for String {
 pub struct Epoch(pub u16);
 
 /// Index of a lane inside its room, in the order of the configuration, from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LaneId(pub u8);
 

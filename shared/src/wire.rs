@@ -2,8 +2,10 @@
 
 pub mod limits;
 
+use crate::http::language::Language;
 use crate::ids::{Epoch, EventId, LaneId, TicketNumber};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Where a room stands in its life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +28,49 @@ pub enum Phase {
     Closed,
     /// No need to queue: everybody is let through and counted.
     Passthrough,
+}
+
+impl Phase {
+    /// Whether called buyers may enter.
+    pub const fn lets_in(self) -> bool {
+        matches!(self, Self::Open | Self::Passthrough)
+    }
+}
+
+/// The operator's words to those who wait, by language: 1 to 500 characters each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "BTreeMap<Language, String>", into = "BTreeMap<Language, String>")]
+pub struct Message(BTreeMap<Language, String>);
+
+/// A message in no language, or with a text that is empty or longer than 500 characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a message has 1 to {MESSAGE_CHARS_MAX} characters in each of its languages, at least one of en and zh-TW"
+)]
+pub struct InvalidMessage;
+
+/// Most characters of a [`Message`] in one language.
+pub const MESSAGE_CHARS_MAX: usize = 500;
+
+impl Message {
+    /// The words in `language`, else in another one: better a foreign word than none.
+    pub fn text(&self, language: Language) -> &str {
+        self.0.get(&language).or_else(|| self.0.values().next()).map_or("", String::as_str)
+    }
+}
+
+impl TryFrom<BTreeMap<Language, String>> for Message {
+    type Error = InvalidMessage;
+    fn try_from(texts: BTreeMap<Language, String>) -> Result<Self, InvalidMessage> {
+        let fits = |text: &String| (1..=MESSAGE_CHARS_MAX).contains(&text.chars().count());
+        if texts.is_empty() || !texts.values().all(fits) { Err(InvalidMessage) } else { Ok(Self(texts)) }
+    }
+}
+
+impl From<Message> for BTreeMap<Language, String> {
+    fn from(message: Message) -> Self {
+        message.0
+    }
 }
 
 /// The public state of a room, the same bytes for everyone, renewed each second.
@@ -59,7 +104,10 @@ pub struct Snapshot {
     /// Reason code: why the line stands still.
     pub reason: Option<String>,
     /// The operator's words to those who wait.
-    pub message: Option<String>,
+    pub message: Option<Message>,
+    /// The operator lets everybody in: capacity is no promise for now.
+    #[serde(default)]
+    pub everyone_in: bool,
 }
 
 /// One lane inside a [`Snapshot`].
@@ -183,15 +231,15 @@ pub struct EndedPage {
 #[serde(rename_all = "camelCase", default)]
 pub struct Report {
     /// Sessions that the shop ended.
-    pub sessions: Vec<SessionEnd>,
+    pub sessions: Vec<SessionWord>,
     /// How often each outcome was seen since the last report.
     pub outcomes: Vec<OutcomeCount>,
 }
 
-/// One session that the shop ended.
+/// What the shop said of one session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SessionEnd {
+pub struct SessionWord {
     /// The session's event.
     pub event: EventId,
     /// Epoch of its ticket.
@@ -200,18 +248,20 @@ pub struct SessionEnd {
     pub lane: LaneId,
     /// Number of its ticket.
     pub number: TicketNumber,
-    /// What the shop said.
-    pub end: EndKind,
+    /// The word.
+    pub word: Word,
 }
 
-/// Why the shop ended a session.
+/// The value of the shop's `Fairgate-Session` field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum EndKind {
+pub enum Word {
     /// The buyer is done.
     Finish,
     /// The shop takes the session back.
     Revoke,
+    /// The buyer needs more time, such as for a payment.
+    Extend,
 }
 
 /// How often one outcome was seen.

@@ -130,7 +130,7 @@ fn keys_are_known_and_there() {
     let missing = "f:14: event[0].capacity: missing; write capacity = <number from 1 to 1000000>";
     check("capacity = 100", "", &[missing]);
     let unknown = "f:18: event[0].capacty: unknown key; known here are id, shop, title, skus, capacity, \
-                   admission_rate_per_s, turn_grace_s, pass_life_s, session_max_s, poll_budget_per_s, lane";
+                   admission_rate_per_s, turn_grace_s, pass_life_s, session_max_s, session_extensions_max, sessions_per_buyer, passthrough, opens_at, closes_at, poll_budget_per_s, lane";
     check("capacity = 100", "capacty = 100", &[missing, unknown]);
     check(
         "methods = [\"POST\"]",
@@ -237,6 +237,32 @@ fn a_title_is_one_line_of_at_most_eighty_characters() {
         let error = Config::parse("f", &text).unwrap_err().to_string();
         assert!(error.starts_with("f:19: event[0].title: write 1 to 80 characters, on one line"), "{error}");
     }
+}
+
+#[test]
+fn an_event_opens_and_closes_at_moments_with_an_offset() {
+    let event = |lines: &str| LEAST.replace("capacity = 100", &format!("capacity = 100\n{lines}"));
+    let read = |lines: &str| Config::parse("f", &event(lines)).map(|config| config.events[0].clone());
+    let opens = |text: &str| read(&format!("opens_at = {text}")).unwrap().opens_at.unwrap().as_secs();
+    assert_eq!(opens("2026-12-01T12:00:00+08:00"), 1_796_097_600);
+    assert_eq!(opens("2026-12-01T04:00:00.9Z"), 1_796_097_600);
+    assert_eq!(opens("2024-02-29T00:00:00-00:30"), 1_709_166_600);
+    assert_eq!(opens("1970-01-01T00:00:00Z"), 0);
+    let refused = |lines: &str| read(lines).unwrap_err().to_string();
+    let moment = "a date and time with its offset, such as 2026-12-01T12:00:00+08:00";
+    for (text, got) in [
+        ("2026-12-01T12:00:00", "2026-12-01T12:00:00"),
+        ("2026-12-01", "2026-12-01"),
+        ("1969-12-31T23:59:59Z", "1969-12-31T23:59:59Z"),
+        ("\"noon\"", "string"),
+    ] {
+        assert_eq!(
+            refused(&format!("opens_at = {text}")),
+            format!("f:19: event[0].opens_at: write {moment}; got {got}")
+        );
+    }
+    let both = "opens_at = 2026-12-01T12:00:00Z\ncloses_at = 2026-12-01T12:00:00Z";
+    assert_eq!(refused(both), "f:20: event[0].closes_at: an event closes after opens_at");
 }
 
 #[test]

@@ -8,8 +8,9 @@ mod driven;
 use driven::{Driven, device, settings};
 use proptest::prelude::*;
 use shared::{
+    http::language::Language,
     ids::{EventId, Place},
-    room::{CallOrder, Law, Planted, RecordKey, RecordValue, Room, snapshot, status},
+    room::{Action, CallOrder, Law, Planted, RecordKey, RecordValue, Room, snapshot, status},
 };
 use std::{collections::BTreeMap, time::Duration};
 
@@ -22,8 +23,19 @@ enum Op {
     Abandon(u8),
     Wait(u16),
     ClockBack(u16),
+    Operate(Action),
     Tick,
     Crash,
+}
+
+/// Orders under which joining stays possible and capacity a promise.
+fn action() -> impl Strategy<Value = Action> {
+    prop_oneof![
+        3 => Just(Action::Open),
+        1 => Just(Action::Pause),
+        1 => Just(Action::PassThrough),
+        1 => (1..6_u32).prop_map(|capacity| Action::Capacity(Some(capacity))),
+    ]
 }
 
 fn ops() -> impl Strategy<Value = Vec<Op>> {
@@ -35,6 +47,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         1 => any::<u8>().prop_map(Op::Abandon),
         1 => (0..60_000_u16).prop_map(Op::Wait),
         1 => (0..60_000_u16).prop_map(Op::ClockBack),
+        1 => action().prop_map(Op::Operate),
         3 => Just(Op::Tick),
         1 => Just(Op::Crash),
     ];
@@ -91,6 +104,12 @@ impl Seen {
             }
             Op::Wait(ms) => driven.now = driven.now.saturating_add(Duration::from_millis(ms.into())),
             Op::ClockBack(ms) => driven.now = driven.now.saturating_sub(Duration::from_millis(ms.into())),
+            Op::Operate(ref action) => {
+                driven
+                    .room
+                    .operate(driven.now, "ada", action.clone())
+                    .expect("legal in every phase met here");
+            }
             Op::Tick => {
                 driven.tick();
             }
@@ -109,7 +128,8 @@ impl Seen {
         let (settings, order) = (driven.room.settings(), CallOrder::default());
         let public = snapshot(&event, settings, &facts, &driven.law, &order, false, Planted::default());
         for (place, _) in &self.places {
-            let position = status(&public, *place, driven.now).expect("this epoch").position.unwrap_or(0);
+            let position =
+                status(&public, *place, driven.now, Language::En).expect("this epoch").position.unwrap_or(0);
             let before = *self.positions.get(place).unwrap_or(&u64::MAX);
             prop_assert!(position <= before, "{:?} went from {} to {}", place, before, position);
             self.positions.insert(*place, position);
@@ -124,8 +144,10 @@ proptest! {
         let mut driven = Driven::new(settings(capacity));
         let mut seen = Seen::default();
         for op in &ops {
+            let before = driven.sessions();
             seen.step(&mut driven, op)?;
-            prop_assert!(driven.sessions() <= capacity);
+            let facts = driven.room.expire(driven.now);
+            prop_assert!(facts.sessions <= facts.capacity.max(before), "below a lowered capacity sessions only fall");
             seen.look_at_positions(&mut driven)?;
         }
     }

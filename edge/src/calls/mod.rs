@@ -60,6 +60,9 @@ async fn route(
         FairgateRoute::Renew(event) => {
             forward::by_ticket(incoming, shop, event, "POST", "session/renew").await
         }
+        FairgateRoute::Extend(event) => {
+            forward::by_ticket(incoming, shop, event, "POST", "session/extend").await
+        }
         FairgateRoute::WaitPage(event) => wait::answer(incoming, event).await,
         FairgateRoute::Jwks => jwks::answer(incoming).await,
         // The waiting page carries everything it needs.
@@ -73,7 +76,8 @@ fn changed_event(call: &FairgateRoute) -> Option<&EventId> {
         FairgateRoute::Join(event)
         | FairgateRoute::Redeem(event)
         | FairgateRoute::Abandon(event)
-        | FairgateRoute::Renew(event) => Some(event),
+        | FairgateRoute::Renew(event)
+        | FairgateRoute::Extend(event) => Some(event),
         _ => None,
     }
 }

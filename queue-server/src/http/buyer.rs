@@ -46,6 +46,7 @@ async fn route_to(app: &App, call: &Call, route: &FairgateRoute) -> Result<Respo
         FairgateRoute::Redeem(event) => ticket::redeem(app, call, changed_room(app, call, event)?).await,
         FairgateRoute::Abandon(event) => ticket::abandon(app, call, changed_room(app, call, event)?).await,
         FairgateRoute::Renew(event) => session::renew(app, call, changed_room(app, call, event)?).await,
+        FairgateRoute::Extend(event) => session::extend(app, call, changed_room(app, call, event)?).await,
         FairgateRoute::Jwks => Ok(jwks(app)),
         // The waiting page carries all it needs.
         FairgateRoute::Asset(_) => Err(Refusal::new(Reason::RouteUnknown)),
@@ -126,6 +127,7 @@ fn event_of(route: &FairgateRoute) -> Option<&EventId> {
         | FairgateRoute::Redeem(event)
         | FairgateRoute::Abandon(event)
         | FairgateRoute::Renew(event)
+        | FairgateRoute::Extend(event)
         | FairgateRoute::WaitPage(event) => Some(event),
         FairgateRoute::Jwks | FairgateRoute::Asset(_) | FairgateRoute::Preflight => None,
     }
@@ -139,6 +141,7 @@ fn name(route: &FairgateRoute) -> &'static str {
         FairgateRoute::Redeem(_) => "redeem",
         FairgateRoute::Abandon(_) => "abandon",
         FairgateRoute::Renew(_) => "renew",
+        FairgateRoute::Extend(_) => "extend",
         FairgateRoute::WaitPage(_) => "wait",
         FairgateRoute::Jwks => "jwks",
         FairgateRoute::Asset(_) => "asset",

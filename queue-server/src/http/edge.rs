@@ -16,7 +16,8 @@ use axum::{
 use shared::{
     http::reason::{Reason, ReasonUse},
     ids::{EventId, Place},
-    wire::{OutcomeCount, Report, SessionEnd},
+    room::Extender,
+    wire::{OutcomeCount, Report, SessionWord, Word},
 };
 use std::sync::Arc;
 
@@ -47,11 +48,14 @@ async fn ended_page(app: &App, call: &Call, event: &str) -> Result<Response, Ref
 async fn take_report(app: &App, call: &Call) -> Result<Response, Refusal> {
     must_be_edge(call)?;
     let report: Report = json_object(&call.body)?;
-    for SessionEnd { event, epoch, lane, number, end: _ } in report.sessions {
+    for SessionWord { event, epoch, lane, number, word } in report.sessions {
         if let Some(room) = app.rooms.get(&event) {
             let place = Place { epoch, lane, number };
-            // A session that is over already is what the shop wanted.
-            let _ended = room.store.finish(place).await?;
+            // A session that is over already is what the shop wanted, or cannot be extended any more.
+            let _told = match word {
+                Word::Finish | Word::Revoke => room.store.finish(place).await?,
+                Word::Extend => room.store.extend(place, Extender::Shop).await?.map(drop),
+            };
         }
     }
     for OutcomeCount { event, code, count } in report.outcomes {

@@ -103,6 +103,7 @@ impl From<JoinRefusal> for Refusal {
             JoinRefusal::SoldOut => Reason::OutOfStock,
             JoinRefusal::Closed => Reason::EventClosed,
             JoinRefusal::NumbersExhausted => Reason::RoomFull,
+            JoinRefusal::BuyerLimit => Reason::BuyerLimit,
             JoinRefusal::NoSuchLane => Reason::Internal,
         })
     }
@@ -110,9 +111,10 @@ impl From<JoinRefusal> for Refusal {
 
 impl From<SessionRefusal> for Refusal {
     fn from(refusal: SessionRefusal) -> Self {
-        match refusal {
-            SessionRefusal::Ended => Self::new(Reason::SessionEnded),
-        }
+        Self::new(match refusal {
+            SessionRefusal::Ended => Reason::SessionEnded,
+            SessionRefusal::NoExtensionLeft => Reason::ExtensionsUsed,
+        })
     }
 }
 

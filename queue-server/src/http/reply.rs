@@ -74,7 +74,8 @@ pub(super) fn place(
 
 /// What the owner of `place` is told.
 pub(super) fn personal_status(call: &Call, published: &Published, place: Place) -> Result<Status, Refusal> {
-    status(&published.snapshot, place, call.now).ok_or_else(|| Refusal::new(Reason::TicketVoid))
+    status(&published.snapshot, place, call.now, call.language())
+        .ok_or_else(|| Refusal::new(Reason::TicketVoid))
 }
 
 pub(super) fn snapshot(room: &ActiveRoom) -> Result<Arc<Published>, Refusal> {

@@ -140,6 +140,7 @@ mod tests {
             event,
             place: Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(7) },
             session: Session {
+                extensions: 0,
                 started_at: at(900),
                 expires_at: at(1_020),
                 ends_at: at(1_800),

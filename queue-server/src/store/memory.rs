@@ -5,7 +5,10 @@ use crate::clock::Clock;
 use async_trait::async_trait;
 use shared::{
     ids::{DeviceHash, Place},
-    room::{CallOrder, EnterRefusal, Facts, JoinRefusal, JoinRequest, Joined, Room, Session, SessionRefusal},
+    room::{
+        Action, ActionRefusal, CallOrder, EnterRefusal, Extender, Facts, JoinRefusal, JoinRequest, Joined,
+        LogEntry, Room, Session, SessionRefusal,
+    },
     time::Timestamp,
     wire::EndedPage,
 };
@@ -47,6 +50,18 @@ impl RoomStore for MemoryStore {
 
     async fn renew(&self, place: Place) -> Stored<Result<Session, SessionRefusal>> {
         Ok(self.apply(|room, now| room.renew(now, place)))
+    }
+
+    async fn extend(&self, place: Place, by: Extender) -> Stored<Result<Session, SessionRefusal>> {
+        Ok(self.apply(|room, now| room.extend(now, place, by)))
+    }
+
+    async fn operate(&self, by: String, action: Action) -> Stored<Result<Facts, ActionRefusal>> {
+        Ok(self.apply(|room, now| room.operate(now, &by, action)))
+    }
+
+    async fn log(&self) -> Stored<Vec<LogEntry>> {
+        Ok(self.apply(|room, _| room.log_entries().cloned().collect()))
     }
 
     async fn finish(&self, place: Place) -> Stored<Result<(), SessionRefusal>> {

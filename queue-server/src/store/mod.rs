@@ -12,7 +12,10 @@ pub use memory::MemoryStore;
 use async_trait::async_trait;
 use shared::{
     ids::{DeviceHash, Place},
-    room::{CallOrder, EnterRefusal, Facts, JoinRefusal, JoinRequest, Joined, Room, Session, SessionRefusal},
+    room::{
+        Action, ActionRefusal, CallOrder, EnterRefusal, Extender, Facts, JoinRefusal, JoinRequest, Joined,
+        LogEntry, Room, Session, SessionRefusal,
+    },
     time::Timestamp,
     wire::EndedPage,
 };
@@ -32,6 +35,15 @@ pub trait RoomStore: Send + Sync {
 
     /// Gives a session its full idle time again.
     async fn renew(&self, place: Place) -> Stored<Result<Session, SessionRefusal>>;
+
+    /// Moves a session's hard maximum.
+    async fn extend(&self, place: Place, by: Extender) -> Stored<Result<Session, SessionRefusal>>;
+
+    /// Carries out an order of an operator; the answer leaves after it is durable.
+    async fn operate(&self, by: String, action: Action) -> Stored<Result<Facts, ActionRefusal>>;
+
+    /// What operators and schedule have changed, oldest first.
+    async fn log(&self) -> Stored<Vec<LogEntry>>;
 
     /// Ends a session at the word of the shop.
     async fn finish(&self, place: Place) -> Stored<Result<(), SessionRefusal>>;

@@ -225,7 +225,11 @@ fn settings() -> RoomSettings {
         pass_life: Duration::from_hours(1),
         session_max: Duration::from_hours(1),
         poll_budget_per_s: 1_000,
+        session_extensions_max: 10,
+        sessions_per_buyer: None,
         phase: Phase::Open,
+        opens_at: None,
+        closes_at: None,
         lanes: vec![LaneSettings { name: "guest".to_owned(), weight: 1 }],
     }
 }

@@ -4,7 +4,10 @@ use proptest::prelude::*;
 use queue_server::store::{Called, RoomStore, Stored};
 use shared::{
     ids::{DeviceHash, Epoch, LaneId, Place, TicketNumber},
-    room::{CallOrder, EnterRefusal, Facts, JoinRefusal, JoinRequest, Joined, Law, Session, SessionRefusal},
+    room::{
+        Action, ActionRefusal, CallOrder, EnterRefusal, Extender, Facts, JoinRefusal, JoinRequest, Joined,
+        Law, LogEntry, Session, SessionRefusal,
+    },
     wire::EndedPage,
 };
 use std::time::Duration;
@@ -18,6 +21,9 @@ pub(crate) enum Step {
     Redeem(usize),
     Renew(usize),
     Finish(usize),
+    Extend(usize),
+    Operate(Action),
+    Log,
     Tick,
     EndedAfter(u64),
     Restart,
@@ -32,6 +38,8 @@ pub(crate) enum Answer {
     Abandoned(Stored<Result<(), EnterRefusal>>),
     Renewed(Stored<Result<Session, SessionRefusal>>),
     Finished(Stored<Result<(), SessionRefusal>>),
+    Operated(Stored<Result<Facts, ActionRefusal>>),
+    Logged(Stored<Vec<LogEntry>>),
     Ticked(Facts, Called),
     Ended(Stored<EndedPage>),
     Nothing,
@@ -42,6 +50,20 @@ pub(crate) enum Answer {
 pub(crate) struct Course {
     pub(crate) places: Vec<Place>,
     law: Law,
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    prop_oneof![
+        8 => Just(Action::Open),
+        2 => Just(Action::Pause),
+        1 => Just(Action::SellOut),
+        2 => Just(Action::Restock),
+        2 => Just(Action::PassThrough),
+        1 => Just(Action::LetEveryoneIn),
+        2 => (0_u32..20).prop_map(|capacity| Action::Capacity(Some(capacity))),
+        1 => Just(Action::Message(None)),
+        1 => Just(Action::VoidTickets),
+    ]
 }
 
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -55,7 +77,10 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => pick.clone().prop_map(Step::Abandon),
         8 => pick.clone().prop_map(Step::Redeem),
         2 => pick.clone().prop_map(Step::Renew),
+        1 => pick.clone().prop_map(Step::Extend),
         3 => pick.prop_map(Step::Finish),
+        2 => action().prop_map(Step::Operate),
+        1 => Just(Step::Log),
         8 => Just(Step::Tick),
         1 => (0_u64..20).prop_map(Step::EndedAfter),
         1 => Just(Step::Restart),
@@ -80,6 +105,11 @@ impl Course {
                 Answer::Entered(store.redeem(self.place(pick), device_of(self.place(pick))).await)
             }
             Step::Renew(pick) => Answer::Renewed(store.renew(self.place(pick)).await),
+            Step::Extend(pick) => Answer::Renewed(store.extend(self.place(pick), Extender::Buyer).await),
+            Step::Operate(ref action) => {
+                Answer::Operated(store.operate("ada".to_owned(), action.clone()).await)
+            }
+            Step::Log => Answer::Logged(store.log().await),
             Step::Finish(pick) => Answer::Finished(store.finish(self.place(pick)).await),
             Step::Tick => {
                 let facts = store.expire().await.unwrap();

@@ -40,7 +40,11 @@ fn settings() -> RoomSettings {
         pass_life: Duration::from_secs(10),
         session_max: Duration::from_secs(30),
         poll_budget_per_s: 100,
+        session_extensions_max: 10,
+        sessions_per_buyer: None,
         phase: Phase::Open,
+        opens_at: None,
+        closes_at: None,
         lanes: vec![lane("guest", 1), lane("member", 3)],
     }
 }

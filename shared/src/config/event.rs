@@ -6,6 +6,7 @@ use super::section::Section;
 use super::unique::Unique;
 use crate::http::sku::Sku;
 use crate::ids::EventId;
+use crate::time::Timestamp;
 use core::time::Duration;
 
 /// One protected sale.
@@ -30,6 +31,16 @@ pub struct EventConfig {
     /// Longest session however often its pass is renewed: `pass_life` to one day; 900 s, or `pass_life` if that is longer,
     /// by default.
     pub session_max: Duration,
+    /// How often a buyer may extend a session by another `session_max`: 0 to 100, 10 by default (WCAG 2.2.1).
+    pub session_extensions_max: u8,
+    /// Sessions that one buyer may have in the event, one after another: 1 to 1,000; any number by default.
+    pub sessions_per_buyer: Option<u32>,
+    /// Opens without a line, which forms by itself when nine tenths of the capacity are inside.
+    pub starts_in_passthrough: bool,
+    /// When joining begins; from the start by default.
+    pub opens_at: Option<Timestamp>,
+    /// When the event ends, after `opens_at`; by the operator's word alone by default.
+    pub closes_at: Option<Timestamp>,
     /// Polls a second that all waiting browsers together may make: 1 to 1,000,000, 1,000 by default.
     pub poll_budget_per_s: u32,
     /// Lanes in the order of their ids; 1 to 16, by default one named `guest`.
@@ -71,6 +82,18 @@ impl EventConfig {
         let turn_grace = section.seconds_or("turn_grace_s", LIVES_S, 300);
         let pass_life_s = section.number_or("pass_life_s", LIVES_S, 120);
         let session_max = section.seconds_or("session_max_s", pass_life_s..=86_400, pass_life_s.max(900));
+        let session_extensions_max = section.number_or("session_extensions_max", 0..=100, 10);
+        let sessions_per_buyer = section.optional("sessions_per_buyer");
+        let sessions_per_buyer = sessions_per_buyer.and_then(|value| value.number(1..=1000));
+        let starts_in_passthrough = section.optional("passthrough").and_then(|value| value.boolean());
+        let opens_at = section.optional("opens_at").and_then(|value| value.moment());
+        let closes_at = section.optional("closes_at").and_then(|value| {
+            let moment = value.moment()?;
+            if opens_at.is_some_and(|opens_at| moment <= opens_at) {
+                value.error("an event closes after opens_at");
+            }
+            Some(moment)
+        });
         let poll_budget_per_s = section.number_or("poll_budget_per_s", 1..=1_000_000, 1000);
         let lanes = read_lanes(section);
 
@@ -88,6 +111,11 @@ impl EventConfig {
             turn_grace,
             pass_life: Duration::from_secs(pass_life_s.into()),
             session_max,
+            session_extensions_max: u8::try_from(session_extensions_max).unwrap_or(u8::MAX),
+            sessions_per_buyer,
+            starts_in_passthrough: starts_in_passthrough.unwrap_or(false),
+            opens_at,
+            closes_at,
             poll_budget_per_s,
             lanes,
         })

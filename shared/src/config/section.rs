@@ -1,12 +1,15 @@
 //! Typed reading of one TOML table: every value once, and what nobody asked for is refused.
 
 use super::error::{ConfigError, ConfigErrors};
+use crate::limiter::calendar::day_of;
+use crate::time::Timestamp;
 use core::cell::RefCell;
 use core::fmt::Display;
 use core::ops::RangeInclusive;
 use core::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use toml::value::{Datetime, Offset};
 
 /// Collects what is wrong, so that one run tells all of it.
 pub(super) struct Report<'d> {
@@ -215,6 +218,16 @@ impl<'d> Value<'d> {
         parse(text).map_err(|error| self.error(format!("{error}; got {text:?}"))).ok()
     }
 
+    /// A date and time with its offset from UTC, not before 1970; fractions of a second are cut off.
+    pub(super) fn moment(&self) -> Option<Timestamp> {
+        let text = self.noted(self.spanned.get_ref().as_datetime(), MOMENT)?;
+        let moment = moment(text);
+        if moment.is_none() {
+            self.error(format!("write {MOMENT}; got {text}"));
+        }
+        moment
+    }
+
     /// A whole number in a range.
     pub(super) fn number(&self, range: RangeInclusive<u32>) -> Option<u32> {
         let wanted = format!("a whole number from {} to {}", range.start(), range.end());
@@ -261,6 +274,24 @@ impl<'d> Value<'d> {
         read
     }
 }
+
+/// `None` without a date, a time and an offset, or before 1970.
+fn moment(text: &Datetime) -> Option<Timestamp> {
+    let (date, time) = (text.date?, text.time?);
+    let offset_minutes = match text.offset? {
+        Offset::Z => 0,
+        Offset::Custom { minutes } => i64::from(minutes),
+    };
+    let day = day_of(date.year.into(), date.month.into(), date.day.into());
+    let minutes = i64::from(time.hour).saturating_mul(60).saturating_add(time.minute.into());
+    let seconds = day
+        .saturating_mul(86_400)
+        .saturating_add(minutes.saturating_sub(offset_minutes).saturating_mul(60))
+        .saturating_add(time.second.unwrap_or(0).into());
+    Some(Timestamp::from_millis(u64::try_from(seconds).ok()?.saturating_mul(1000)))
+}
+
+const MOMENT: &str = "a date and time with its offset, such as 2026-12-01T12:00:00+08:00";
 
 /// Errors beyond this are not told.
 pub(super) const ERRORS_MAX: usize = 100;

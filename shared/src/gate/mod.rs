@@ -8,7 +8,7 @@
 //! | what is it about | [`sku::extract`](crate::http::sku::extract) | the SKU, and by it the event |
 //! | may it go on | [`admit`] | on with a pass, in by one call to the queue server, or wait |
 //! | did that call open | [`after_asking`] | on with the new pass, on without proof, or wait |
-//! | how did it end | [`outcome_of`], [`session_end`] | what the queue server is told |
+//! | how did it end | [`outcome_of`], [`session_word`] | what the queue server is told |
 //!
 //! The host only performs: it holds the memory ([`SnapshotSlot`], [`EndedPlaces`], [`Reports`]), reads the clock once a
 //! request, and sends what these functions say.
@@ -35,8 +35,8 @@ pub use limits::{
     Bound, Home, HomeCall, HomeCheck, Ledger, Limit, MEMBER_BYTES_MAX, Plan, Refund, Stage, Subject, Verdict,
     by_home, judge, poll_limit, refused_already,
 };
-pub use outcome::{outcome_of, session_end};
-pub use reports::{ENDS_MAX, REPORT_EVERY, Reports};
+pub use outcome::{outcome_of, session_word};
+pub use reports::{REPORT_EVERY, Reports, WORDS_MAX};
 pub use snapshots::{
     Look, RENEWAL_TIME_MAX, SNAPSHOT_FRESH_FOR, SNAPSHOT_IDLE_AFTER, SNAPSHOT_KEPT_FOR, SnapshotSlot,
 };

@@ -1,7 +1,7 @@
 //! How a gated request ended, as the shop's reply tells it.
 
 use crate::http::reason::Reason;
-use crate::wire::EndKind;
+use crate::wire::Word;
 
 /// What the shop's status says about the add-to-cart.
 ///
@@ -21,15 +21,16 @@ pub const fn outcome_of(status: u16) -> Reason {
 /// What the shop's `Fairgate-Session` field asks for; `None` for any other word.
 ///
 /// ```
-/// use shared::gate::session_end;
-/// use shared::wire::EndKind;
-/// assert_eq!(session_end(" Finish "), Some(EndKind::Finish));
-/// assert_eq!(session_end("extend"), None);
+/// use shared::gate::session_word;
+/// use shared::wire::Word;
+/// assert_eq!(session_word(" Finish "), Some(Word::Finish));
+/// assert_eq!(session_word("stay"), None);
 /// ```
-pub fn session_end(field: &str) -> Option<EndKind> {
+pub fn session_word(field: &str) -> Option<Word> {
     match field.trim().to_ascii_lowercase().as_str() {
-        "finish" => Some(EndKind::Finish),
-        "revoke" => Some(EndKind::Revoke),
+        "finish" => Some(Word::Finish),
+        "revoke" => Some(Word::Revoke),
+        "extend" => Some(Word::Extend),
         _ => None,
     }
 }

@@ -3,20 +3,20 @@
 use crate::http::reason::Reason;
 use crate::ids::{EventId, Place};
 use crate::time::Timestamp;
-use crate::wire::{EndKind, OutcomeCount, Report, SessionEnd};
+use crate::wire::{OutcomeCount, Report, SessionWord, Word};
 use core::time::Duration;
 use std::collections::BTreeMap;
 
 /// Outcomes travel at most this often.
 pub const REPORT_EVERY: Duration = Duration::from_secs(1);
 
-/// Most ended sessions that wait to be told; beyond it the oldest is dropped and ends by its own time-out.
-pub const ENDS_MAX: usize = 1_024;
+/// Most words that wait to be told; beyond it the oldest is dropped, and its session words by its own time-out.
+pub const WORDS_MAX: usize = 1_024;
 
-/// Counts of outcomes, and sessions that the shop ended.
+/// Counts of outcomes, and what the shop said of sessions.
 #[derive(Clone, Debug, Default)]
 pub struct Reports {
-    ends: Vec<SessionEnd>,
+    words: Vec<SessionWord>,
     outcomes: BTreeMap<(EventId, Reason), u64>,
     flush_begins_at: Option<Timestamp>,
 }
@@ -30,17 +30,17 @@ impl Reports {
         self.schedule(now)
     }
 
-    /// Notes a session that the shop ended; let a flush begin at once.
-    pub fn end(&mut self, event: &EventId, place: Place, end: EndKind) {
+    /// Notes what the shop said of a session; let a flush begin at once.
+    pub fn tell(&mut self, event: &EventId, place: Place, word: Word) {
         let Place { epoch, lane, number } = place;
-        self.ends.push(SessionEnd { event: event.clone(), epoch, lane, number, end });
+        self.words.push(SessionWord { event: event.clone(), epoch, lane, number, word });
         self.drop_oldest();
     }
 
     /// Takes everything for one report; `None` when there is nothing to tell.
     pub fn take(&mut self) -> Option<Report> {
         self.flush_begins_at = None;
-        let sessions = core::mem::take(&mut self.ends);
+        let sessions = core::mem::take(&mut self.words);
         let outcomes: Vec<OutcomeCount> = core::mem::take(&mut self.outcomes)
             .into_iter()
             .map(|((event, outcome), count)| OutcomeCount { event, code: outcome.code().to_owned(), count })
@@ -48,10 +48,10 @@ impl Reports {
         (!sessions.is_empty() || !outcomes.is_empty()).then_some(Report { sessions, outcomes })
     }
 
-    /// Puts back the ended sessions of a report that was not taken; they travel with the next. Its counts are lost.
+    /// Puts back the words of a report that was not taken; they travel with the next. Its counts are lost.
     pub fn put_back(&mut self, report: Report) {
-        let newer = core::mem::replace(&mut self.ends, report.sessions);
-        self.ends.extend(newer);
+        let newer = core::mem::replace(&mut self.words, report.sessions);
+        self.words.extend(newer);
         self.drop_oldest();
     }
 
@@ -67,8 +67,8 @@ impl Reports {
     }
 
     fn drop_oldest(&mut self) {
-        let surplus = self.ends.len().saturating_sub(ENDS_MAX);
-        self.ends.drain(..surplus);
+        let surplus = self.words.len().saturating_sub(WORDS_MAX);
+        self.words.drain(..surplus);
     }
 }
 
@@ -83,7 +83,7 @@ mod tests {
 
     fn end(reports: &mut Reports, number: u64) {
         let place = Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(number) };
-        reports.end(&event(), place, EndKind::Finish);
+        reports.tell(&event(), place, Word::Finish);
     }
 
     #[test]
@@ -111,15 +111,15 @@ mod tests {
     }
 
     #[test]
-    fn ends_that_were_not_taken_travel_again_oldest_dropped_first() {
+    fn words_that_were_not_taken_travel_again_oldest_dropped_first() {
         let mut reports = Reports::default();
-        let most = u64::try_from(ENDS_MAX).unwrap();
+        let most = u64::try_from(WORDS_MAX).unwrap();
         (1..=most).for_each(|number| end(&mut reports, number));
         let report = reports.take().unwrap();
         end(&mut reports, most + 1);
         reports.put_back(report);
         let told = reports.take().unwrap().sessions;
-        assert_eq!(told.len(), ENDS_MAX);
-        assert_eq!((told[0].number.0, told[ENDS_MAX - 1].number.0), (2, most + 1));
+        assert_eq!(told.len(), WORDS_MAX);
+        assert_eq!((told[0].number.0, told[WORDS_MAX - 1].number.0), (2, most + 1));
     }
 }

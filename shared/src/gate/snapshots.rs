@@ -154,6 +154,7 @@ mod tests {
             ended_seq: 0,
             reason: None,
             message: None,
+            everyone_in: false,
         }
     }
 

@@ -1,12 +1,16 @@
 //! The language of a reply.
 
+use serde::{Deserialize, Serialize};
+
 /// A language that messages exist in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Language {
     /// English.
     #[default]
+    #[serde(rename = "en")]
     En,
     /// Chinese as written in Taiwan.
+    #[serde(rename = "zh-TW")]
     ZhTw,
 }
 

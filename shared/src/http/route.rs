@@ -60,6 +60,8 @@ pub enum FairgateRoute {
     Abandon(EventId),
     /// `POST events/{event}/session/renew`
     Renew(EventId),
+    /// `POST events/{event}/session/extend`
+    Extend(EventId),
     /// `GET wait/{event}`
     WaitPage(EventId),
     /// `GET jwks.json`
@@ -168,6 +170,7 @@ fn read_call(
         }
         ["events", name, "ticket", "redeem"] => verb.only_post(FairgateRoute::Redeem(event(name)?)),
         ["events", name, "session", "renew"] => verb.only_post(FairgateRoute::Renew(event(name)?)),
+        ["events", name, "session", "extend"] => verb.only_post(FairgateRoute::Extend(event(name)?)),
         ["wait", name] => verb.only_get(FairgateRoute::WaitPage(event(name)?)),
         ["jwks.json"] => verb.only_get(FairgateRoute::Jwks),
         ["assets", name] => verb.only_get(FairgateRoute::Asset((*name).to_owned())),

@@ -70,12 +70,30 @@ fn begin_of(clock: &ZoneClock, day: i64) -> Timestamp {
     Timestamp::from_micros(u64::try_from(first_us).unwrap_or(0))
 }
 
+/// Days from 1970-01-01 to a date of the Gregorian calendar; the year here begins in March, as in [`day_of_month`].
+/// See Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`.
+pub(crate) fn day_of(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year.saturating_sub(1) } else { year };
+    let month_from_march = month.saturating_add(9).rem_euclid(12);
+    let day_of_year = month_from_march
+        .saturating_mul(153)
+        .saturating_add(2)
+        .div_euclid(5)
+        .saturating_add(day)
+        .saturating_sub(1);
+    let leap_days =
+        year.div_euclid(4).saturating_sub(year.div_euclid(100)).saturating_add(year.div_euclid(400));
+    year.saturating_mul(365)
+        .saturating_add(leap_days)
+        .saturating_add(day_of_year)
+        .saturating_sub(DAYS_FROM_MARCH_0000)
+}
+
 /// Days from the first of its month to `day`: 0 for the first.
 ///
 /// A year here begins in March, so that the leap day is its last: months of 31, 30, 31, 30, 31 days repeat, which
 /// `(153 * month + 2) / 5` sums up. See Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
 fn day_of_month(day: i64) -> i64 {
-    const DAYS_FROM_MARCH_0000: i64 = 719_468;
     const DAYS_OF_400_YEARS: i64 = 146_097;
     let day_of_era = day.saturating_add(DAYS_FROM_MARCH_0000).rem_euclid(DAYS_OF_400_YEARS);
     // 1,460 days are four years without the leap day; 36,524 and 146,096 correct for centuries.
@@ -90,6 +108,9 @@ fn day_of_month(day: i64) -> i64 {
     let month_from_march = day_of_year.saturating_mul(5).saturating_add(2) / 153;
     day_of_year.saturating_sub(month_from_march.saturating_mul(153).saturating_add(2) / 5)
 }
+
+/// From 0000-03-01 to 1970-01-01.
+const DAYS_FROM_MARCH_0000: i64 = 719_468;
 
 const DAY_US: i64 = 86_400_000_000;
 

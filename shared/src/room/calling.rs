@@ -5,7 +5,10 @@ use super::{
     facts::{Facts, LaneFacts},
     stride::{Contender, Strides},
 };
-use crate::{ids::LaneId, ids::TicketNumber, wire::Phase};
+use crate::{
+    ids::{Epoch, LaneId, TicketNumber},
+    wire::Phase,
+};
 use core::time::Duration;
 use std::collections::VecDeque;
 
@@ -24,6 +27,8 @@ pub struct Law {
     unlearnt_until: Duration,
     paces: Vec<VecDeque<(Duration, TicketNumber)>>,
     planted: Planted,
+    /// What was learnt belongs to the numbers of this epoch.
+    epoch: Option<Epoch>,
 }
 
 /// What to call.
@@ -138,20 +143,24 @@ impl Law {
 
     /// Decides the calls of one tick from the facts after [`Room::expire`](super::Room::expire).
     pub fn decide(&mut self, settings: &RoomSettings, facts: &Facts) -> CallOrder {
+        if self.epoch != Some(facts.epoch) {
+            *self = Self { epoch: Some(facts.epoch), planted: self.planted, ..Self::default() };
+        }
         let forecasts: Vec<Forecast> = facts.lanes.iter().map(|lane| self.forecast(facts, lane)).collect();
         let pending_micro = forecasts.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.pending_micro));
         self.watch(facts, &forecasts);
         self.note_ended(facts);
         self.note_paces(facts);
-        let calls_now = matches!(settings.phase, Phase::Open | Phase::Passthrough);
-        let standstill = match settings.phase {
+        let calls_now = facts.phase.lets_in();
+        let standstill = match facts.phase {
             Phase::Paused => Some(Standstill::OperatorPaused),
             _ if self.stopped && calls_now => Some(Standstill::RedemptionsStopped),
             _ => None,
         };
         let (budget_micro, most) = match standstill {
+            None if facts.everyone_in => (u64::MAX, u64::MAX),
             None if calls_now => {
-                let free = self.free_micro(settings, facts, pending_micro);
+                let free = self.free_micro(facts, pending_micro);
                 (free, u64::from(settings.admission_rate_per_s))
             }
             Some(Standstill::RedemptionsStopped) if facts.tick.is_multiple_of(PROBE_EVERY) => (PPM, 1),
@@ -163,7 +172,7 @@ impl Law {
             .zip(&forecasts)
             .zip(&settings.lanes)
             .map(|((lane, forecast), lane_settings)| Contender {
-                callable: callable(settings, lane, forecast),
+                callable: callable(facts, lane, forecast),
                 show_up_ppm: forecast.show_up_ppm,
                 weight: if self.planted.has(Fault::WeightsForgotten) { 1 } else { lane_settings.weight },
             })
@@ -270,13 +279,13 @@ impl Law {
     /// Sessions that neither a buyer inside nor one on the way will hold when those called now arrive, in millionths.
     ///
     /// Half of the called come within the median delay; what ends in that time is free for them.
-    fn free_micro(&self, settings: &RoomSettings, facts: &Facts, pending_micro: u64) -> u64 {
+    fn free_micro(&self, facts: &Facts, pending_micro: u64) -> u64 {
         let delay_s = facts.lanes.iter().map(|lane| lane.delays.median_s()).min().unwrap_or(0);
         let inside = u64::from(facts.sessions).saturating_mul(PPM);
         let staying = inside.saturating_sub(self.ending_micro.saturating_mul(delay_s));
         let at_door = u64::from(facts.at_door).saturating_mul(PPM);
         let pending_micro = if self.planted.has(Fault::PipelineForgotten) { 0 } else { pending_micro };
-        let capacity = u64::from(settings.capacity).saturating_mul(PPM);
+        let capacity = u64::from(facts.capacity).saturating_mul(PPM);
         capacity.saturating_sub(staying).saturating_sub(at_door).saturating_sub(pending_micro)
     }
 
@@ -300,8 +309,11 @@ impl Law {
 ///
 /// "May still come" weighs a number by the delays that were seen: counting every unexpired number instead would let the
 /// no-shows of one `turn_grace` stop the line wherever sessions are much shorter than `turn_grace`.
-fn callable(settings: &RoomSettings, lane: &LaneFacts, forecast: &Forecast) -> u64 {
-    let most_micro = u64::from(settings.capacity)
+fn callable(facts: &Facts, lane: &LaneFacts, forecast: &Forecast) -> u64 {
+    if facts.everyone_in {
+        return lane.waiting;
+    }
+    let most_micro = u64::from(facts.capacity)
         .saturating_mul(2)
         .saturating_mul(PPM)
         .saturating_mul(PPM)

@@ -61,8 +61,8 @@ impl Room {
             return Ok(session);
         }
         let age = self.turn_of(place)?;
-        match self.settings.phase {
-            Phase::Open | Phase::Passthrough => {}
+        match self.control.phase {
+            phase if phase.lets_in() => {}
             Phase::Closed => return Err(EnterRefusal::Closed),
             _ => return Err(EnterRefusal::Held),
         }
@@ -79,16 +79,8 @@ impl Room {
         age: TurnAge,
     ) -> Result<Session, EnterRefusal> {
         let late = age == TurnAge::Late;
-        if late && !self.late_may_enter(now) {
-            return Err(EnterRefusal::Full { retry_after: RETRY_AT_DOOR });
-        }
-        if self.sessions.count() >= self.capacity() {
-            self.doorstep.refuse_full(place, now);
-            return Err(EnterRefusal::Full { retry_after: RETRY_AT_DOOR });
-        }
-        if let Some(retry_after) = self.take_admission(now) {
-            self.doorstep.refuse_full(place, now);
-            return Err(EnterRefusal::Full { retry_after });
+        if !self.control.everyone_in {
+            self.check_room(now, place, late)?;
         }
         self.doorstep.leave(place);
         self.doorstep.note_redeemed(now, late);
@@ -97,10 +89,28 @@ impl Room {
         }
         let session = self.new_session(now, device);
         self.sessions.put(place, session);
+        self.count_visit(device);
+        self.queue_under_load(now);
         self.changes.lazily(RecordKey::Session(place));
         self.changes.lazily(RecordKey::Room);
         self.changes.before_reply();
         Ok(session)
+    }
+
+    /// Capacity and admission rate, and the share of late buyers.
+    fn check_room(&mut self, now: Timestamp, place: Place, late: bool) -> Result<(), EnterRefusal> {
+        if late && !self.late_may_enter(now) {
+            return Err(EnterRefusal::Full { retry_after: RETRY_AT_DOOR });
+        }
+        if self.sessions.count() >= self.door_capacity() {
+            self.doorstep.refuse_full(place, now);
+            return Err(EnterRefusal::Full { retry_after: RETRY_AT_DOOR });
+        }
+        if let Some(retry_after) = self.take_admission(now) {
+            self.doorstep.refuse_full(place, now);
+            return Err(EnterRefusal::Full { retry_after });
+        }
+        Ok(())
     }
 
     /// Whether an arrival may enter at once: nobody waits, the admission rate allows it, and a session is free that nobody
@@ -111,10 +121,10 @@ impl Room {
             .count()
             .saturating_add(self.expected)
             .saturating_add(self.doorstep.waiting_count(now));
-        matches!(self.settings.phase, Phase::Open | Phase::Passthrough)
-            && self.lanes.iter().all(|lane| lane.waiting() == 0)
-            && taken < self.capacity()
-            && self.admission_wait(now).is_none()
+        let is_empty = self.lanes.iter().all(|lane| lane.waiting() == 0)
+            && taken < self.door_capacity()
+            && self.admission_wait(now).is_none();
+        self.control.phase.lets_in() && (self.control.everyone_in || is_empty)
     }
 
     fn turn_of(&mut self, place: Place) -> Result<TurnAge, EnterRefusal> {
@@ -169,14 +179,21 @@ impl Room {
         (transition.state, wait)
     }
 
-    fn capacity(&self) -> u32 {
+    fn door_capacity(&self) -> u32 {
         let one_too_many = u32::from(self.planted.has(Fault::DoorOffByOne));
-        self.settings.capacity.saturating_add(one_too_many)
+        self.capacity().saturating_add(one_too_many)
+    }
+
+    /// The visit counts for the device, whether or not the room still knew it.
+    fn count_visit(&mut self, device: DeviceHash) {
+        let visits = self.devices.entry(device).or_default();
+        visits.sessions = visits.sessions.saturating_add(1);
+        self.changes.lazily(RecordKey::Device(device));
     }
 
     fn new_session(&self, now: Timestamp, device: DeviceHash) -> Session {
         let ends_at = now.saturating_add(self.settings.session_max);
         let expires_at = now.saturating_add(self.settings.pass_life).min(ends_at);
-        Session { started_at: now, expires_at, ends_at, device }
+        Session { started_at: now, expires_at, ends_at, device, extensions: 0 }
     }
 }

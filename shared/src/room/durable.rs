@@ -52,8 +52,12 @@ impl Room {
                 (RecordKey::Session(place), RecordValue::Session(session)) => {
                     room.sessions.put(place, session);
                 }
-                (RecordKey::Device(device), RecordValue::Device(lane, number)) => {
-                    room.devices.insert(device, (lane, number));
+                (RecordKey::Device(device), RecordValue::Device(visits)) => {
+                    room.devices.insert(device, visits);
+                }
+                (RecordKey::Control, RecordValue::Control(control)) => room.control = control,
+                (RecordKey::Log(seq), RecordValue::Log(entry)) => {
+                    room.log.insert(seq, entry);
                 }
                 (RecordKey::Ended(seq), RecordValue::Ended(entry)) => room.ended.restore(seq, entry),
                 _ => return Err(RecordError::Mismatched),
@@ -77,7 +81,7 @@ impl Room {
     }
 
     fn all_keys(&self) -> BTreeSet<RecordKey> {
-        let mut keys = BTreeSet::from([RecordKey::Room]);
+        let mut keys = BTreeSet::from([RecordKey::Room, RecordKey::Control]);
         for (index, lane) in self.lanes.iter().enumerate() {
             let id = LaneId::at(index);
             keys.insert(RecordKey::Lane(id));
@@ -86,6 +90,7 @@ impl Room {
         keys.extend(self.sessions.places().map(RecordKey::Session));
         keys.extend(self.devices.keys().copied().map(RecordKey::Device));
         keys.extend(self.ended.seqs().map(RecordKey::Ended));
+        keys.extend(self.log.keys().copied().map(RecordKey::Log));
         keys
     }
 
@@ -99,11 +104,14 @@ impl Room {
                 rate: self.rate,
             })),
             RecordKey::Lane(id) => Some(RecordValue::Lane(lane(id)?.line.clone())),
-            RecordKey::Spent(id, chunk) => Some(RecordValue::Spent(lane(id)?.spent.chunk(chunk))),
-            RecordKey::Session(place) => self.sessions.get(place).map(RecordValue::Session),
-            RecordKey::Device(device) => {
-                self.devices.get(&device).map(|&(lane, number)| RecordValue::Device(lane, number))
+            RecordKey::Spent(id, chunk) => {
+                let words = lane(id)?.spent.chunk(chunk);
+                words.iter().any(|&word| word != 0).then_some(RecordValue::Spent(words))
             }
+            RecordKey::Session(place) => self.sessions.get(place).map(RecordValue::Session),
+            RecordKey::Device(device) => self.devices.get(&device).copied().map(RecordValue::Device),
+            RecordKey::Control => Some(RecordValue::Control(self.control.clone())),
+            RecordKey::Log(seq) => self.log.get(&seq).cloned().map(RecordValue::Log),
             RecordKey::Ended(seq) => self.ended.get(seq).map(RecordValue::Ended),
         }
     }

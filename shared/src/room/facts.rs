@@ -4,6 +4,7 @@ use super::{Room, clock::RoomTime, cohorts::Cohort, delays::Delays, lane::Lane};
 use crate::{
     ids::{Epoch, TicketNumber},
     time::Timestamp,
+    wire::{Message, Phase},
 };
 
 /// What the calling law and the snapshot are made from.
@@ -17,6 +18,14 @@ pub struct Facts {
     pub epoch: Epoch,
     /// Count of ticks.
     pub tick: u64,
+    /// Where the room stands.
+    pub phase: Phase,
+    /// The operator lets everybody in, whatever the capacity.
+    pub everyone_in: bool,
+    /// Most sessions at once, by the operator's word or the configuration's.
+    pub capacity: u32,
+    /// What those who wait are told.
+    pub message: Option<Message>,
     /// Counted sessions.
     pub sessions: u32,
     /// Sessions that have ended since this process has the room.
@@ -67,6 +76,10 @@ impl Room {
             at: self.clock.at,
             epoch: self.epoch,
             tick: self.clock.tick,
+            phase: self.control.phase,
+            everyone_in: self.control.everyone_in,
+            capacity: self.capacity(),
+            message: self.control.message.clone(),
             sessions: self.sessions.count(),
             sessions_ended_total: self.sessions.ended_total(),
             at_door: self.doorstep.waiting_count(now),

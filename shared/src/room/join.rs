@@ -1,6 +1,6 @@
 //! How a buyer gets a place in line.
 
-use super::{Fault, Room, Session, cohorts::TurnAge, lane::Standing, record::RecordKey};
+use super::{Fault, Room, Session, cohorts::TurnAge, lane::Standing, record::RecordKey, visits::Visits};
 use crate::{
     ids::{DeviceHash, LaneId, Place, TicketNumber},
     time::Timestamp,
@@ -45,6 +45,9 @@ pub enum JoinRefusal {
     /// The event is over.
     #[error("the event is closed")]
     Closed,
+    /// The buyer has had as many sessions as the room allows one buyer.
+    #[error("the buyer has had all sessions of one buyer")]
+    BuyerLimit,
     /// No such lane.
     #[error("the room has no such lane")]
     NoSuchLane,
@@ -65,11 +68,15 @@ impl Room {
         if let Some(joined) = self.live_place(request) {
             return Ok(joined);
         }
-        match self.settings.phase {
+        match self.control.phase {
             Phase::Scheduled | Phase::Lobby | Phase::Drawing => return Err(JoinRefusal::NotOpenYet),
             Phase::SoldOut => return Err(JoinRefusal::SoldOut),
             Phase::Closed => return Err(JoinRefusal::Closed),
             Phase::Open | Phase::Paused | Phase::Passthrough => {}
+        }
+        let sessions = self.devices.get(&request.device).map_or(0, |visits| visits.sessions);
+        if self.settings.sessions_per_buyer.is_some_and(|most| sessions >= most) {
+            return Err(JoinRefusal::BuyerLimit);
         }
         let enters = request.may_enter && self.session_free(now);
         let reissue = self.planted.has(Fault::NumberReissued);
@@ -79,7 +86,7 @@ impl Room {
             number = TicketNumber(number.0.saturating_sub(1));
         }
         let place = Place { epoch: self.epoch, lane: request.lane, number };
-        self.devices.insert(request.device, (request.lane, number));
+        self.devices.insert(request.device, Visits { lane: request.lane, number, sessions });
         self.changes.lazily(RecordKey::Device(request.device));
         self.changes.lazily(RecordKey::Lane(request.lane));
         if reserved {
@@ -95,7 +102,7 @@ impl Room {
 
     /// The live place of the presented ticket, else of the device.
     fn live_place(&mut self, request: JoinRequest) -> Option<Joined> {
-        let of_device = self.devices.get(&request.device).map(|&(lane, number)| Place {
+        let of_device = self.devices.get(&request.device).map(|&Visits { lane, number, .. }| Place {
             epoch: self.epoch,
             lane,
             number,

@@ -1,15 +1,17 @@
 //! The authority's state machine: each transition is written here once, and every store applies it.
 
 use super::{
-    CallOrder, EnterRefusal, Facts, Fault, Planted, RoomSettings, Session,
+    CallOrder, EnterRefusal, Facts, Fault, Planted, RoomSettings,
     clock::RoomClock,
     cohorts::TurnAge,
+    control::{Control, Log},
     doorstep::Doorstep,
-    ended::{EndedEntry, EndedFeed},
+    ended::EndedFeed,
     lane::{Lane, Standing},
     record::{ChangeLog, RecordKey},
     sessions::Sessions,
     spent::SpentBits,
+    visits::Visits,
 };
 use crate::{
     ids::{DeviceHash, Epoch, LaneId, Place, TicketNumber},
@@ -31,7 +33,9 @@ pub struct Room {
     pub(super) lanes: Vec<Lane>,
     pub(super) sessions: Sessions,
     pub(super) ended: EndedFeed,
-    pub(super) devices: BTreeMap<DeviceHash, (LaneId, TicketNumber)>,
+    pub(super) devices: BTreeMap<DeviceHash, Visits>,
+    pub(super) control: Control,
+    pub(super) log: Log,
     pub(super) rate: GcraState,
     pub(super) changes: ChangeLog,
     pub(super) planted: Planted,
@@ -41,14 +45,6 @@ pub struct Room {
     pub(super) expected: u32,
 }
 
-/// Why a session cannot be renewed or ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SessionRefusal {
-    /// No live session belongs to the place.
-    #[error("the session has ended")]
-    Ended,
-}
-
 /// Between two ticks room time advances by at most this: a take-over or a stopped process runs it late, never early.
 const TICK_MAX: Duration = Duration::from_secs(2);
 
@@ -56,6 +52,7 @@ impl Room {
     /// An empty room in its first epoch.
     pub fn new(settings: RoomSettings) -> Self {
         let lanes = settings.lanes.iter().map(|_| Lane::new()).collect();
+        let phase = if settings.opens_at.is_some() { Phase::Scheduled } else { settings.phase };
         Self {
             settings,
             epoch: Epoch(1),
@@ -64,6 +61,8 @@ impl Room {
             sessions: Sessions::default(),
             ended: EndedFeed::default(),
             devices: BTreeMap::new(),
+            control: Control { phase, everyone_in: false, capacity: None, message: None },
+            log: Log::new(),
             rate: GcraState::NEW,
             changes: ChangeLog::default(),
             planted: Planted::default(),
@@ -85,42 +84,6 @@ impl Room {
         &self.settings
     }
 
-    /// The operator lets the line do something else.
-    pub fn set_phase(&mut self, phase: Phase) {
-        self.settings.phase = phase;
-    }
-
-    /// Gives the session its full idle time again, up to its hard maximum.
-    ///
-    /// # Errors
-    /// [`SessionRefusal::Ended`] when it is over.
-    pub fn renew(&mut self, now: Timestamp, place: Place) -> Result<Session, SessionRefusal> {
-        let now = self.observe(now);
-        self.expire_sessions(now);
-        let mut session = self.sessions.get(place).ok_or(SessionRefusal::Ended)?;
-        session.expires_at =
-            now.saturating_add(self.settings.pass_life).min(session.ends_at).max(session.expires_at);
-        self.sessions.put(place, session);
-        self.changes.lazily(RecordKey::Session(place));
-        self.changes.before_reply();
-        Ok(session)
-    }
-
-    /// Ends a session at the word of the shop or of its buyer; the feed tells the edges.
-    ///
-    /// # Errors
-    /// [`SessionRefusal::Ended`] when there is none, so that a repeated end is harmless.
-    pub fn finish(&mut self, now: Timestamp, place: Place) -> Result<(), SessionRefusal> {
-        let now = self.observe(now);
-        self.expire_sessions(now);
-        let session = self.sessions.remove(place).ok_or(SessionRefusal::Ended)?;
-        let seq = self.ended.push(EndedEntry { place, pass_expires_at: session.expires_at });
-        self.changes.lazily(RecordKey::Ended(seq));
-        self.changes.lazily(RecordKey::Session(place));
-        self.changes.before_reply();
-        Ok(())
-    }
-
     /// Gives a place up, with the session it may have; a second time changes nothing.
     ///
     /// # Errors
@@ -132,10 +95,7 @@ impl Room {
         let _ = self.finish(now, place);
         self.spend(place);
         self.doorstep.leave(place);
-        if self.devices.get(&device) == Some(&(place.lane, place.number)) {
-            self.devices.remove(&device);
-            self.changes.lazily(RecordKey::Device(device));
-        }
+        self.forget_place_of(device, place);
         self.changes.before_reply();
         Ok(())
     }
@@ -143,6 +103,7 @@ impl Room {
     /// Drives the room's clock: ends sessions whose life is over, ages turns, and says how things stand.
     pub fn expire(&mut self, now: Timestamp) -> Facts {
         let now = self.observe(now);
+        self.follow_schedule(now);
         self.advance_clock(now);
         self.expire_sessions(now);
         while let Some(seq) = self.ended.pop_outlived(now) {
@@ -199,10 +160,27 @@ impl Room {
         self.last_tick = Some(now);
         self.clock.tick = self.clock.tick.saturating_add(1);
         self.clock.at.up = self.clock.at.up.saturating_add(passed);
-        let lets_in = matches!(self.settings.phase, Phase::Open | Phase::Passthrough);
-        let is_free = self.sessions.count() < self.settings.capacity || self.planted.has(Fault::TurnsRunOut);
-        if lets_in && is_free {
+        let has_room = self.control.everyone_in
+            || self.sessions.count() < self.capacity()
+            || self.planted.has(Fault::TurnsRunOut);
+        if self.control.phase.lets_in() && has_room {
             self.clock.at.redeemable = self.clock.at.redeemable.saturating_add(passed);
+        }
+    }
+
+    /// Most sessions at once: the operator's word, else the configuration's.
+    pub(super) fn capacity(&self) -> u32 {
+        self.control.capacity.unwrap_or(self.settings.capacity)
+    }
+
+    fn forget_place_of(&mut self, device: DeviceHash, place: Place) {
+        let Some(visits) = self.devices.get_mut(&device) else { return };
+        if (visits.lane, visits.number) == (place.lane, place.number) {
+            visits.forget_place();
+            if visits.sessions == 0 {
+                self.devices.remove(&device);
+            }
+            self.changes.lazily(RecordKey::Device(device));
         }
     }
 

@@ -1,8 +1,10 @@
 //! What a store keeps of a room: small records by key, written after each transition that changed them.
 
-use super::{Session, clock::RoomClock, ended::EndedEntry, lane::Line};
+use super::{
+    LogEntry, Session, clock::RoomClock, control::Control, ended::EndedEntry, lane::Line, visits::Visits,
+};
 use crate::{
-    ids::{DeviceHash, Epoch, LaneId, Place, TicketNumber},
+    ids::{DeviceHash, Epoch, LaneId, Place},
     limiter::gcra::GcraState,
 };
 use serde::{Deserialize, Serialize};
@@ -23,6 +25,10 @@ pub enum RecordKey {
     Device(DeviceHash),
     /// An entry of the ended feed.
     Ended(u64),
+    /// Phase, capacity and message as operator and schedule left them.
+    Control,
+    /// An entry of the log of changes.
+    Log(u64),
 }
 
 /// The content of one record.
@@ -37,9 +43,13 @@ pub enum RecordValue {
     /// Of [`RecordKey::Spent`].
     Spent([u64; 8]),
     /// Of [`RecordKey::Device`].
-    Device(LaneId, TicketNumber),
+    Device(Visits),
     /// Of [`RecordKey::Ended`].
     Ended(EndedEntry),
+    /// Of [`RecordKey::Control`].
+    Control(Control),
+    /// Of [`RecordKey::Log`].
+    Log(LogEntry),
 }
 
 /// The room's own record.

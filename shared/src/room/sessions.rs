@@ -1,5 +1,6 @@
 //! The buyers inside: counted against capacity until finished, revoked, idle or at their maximum.
 
+use super::{Room, ended::EndedEntry, record::RecordKey};
 use crate::{
     ids::{DeviceHash, Place},
     time::Timestamp,
@@ -18,6 +19,80 @@ pub struct Session {
     pub ends_at: Timestamp,
     /// Device of the ticket.
     pub device: DeviceHash,
+    /// How often its buyer has extended it.
+    pub extensions: u8,
+}
+
+/// Who asks for a longer session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extender {
+    /// The buyer, as often as the room's settings allow.
+    Buyer,
+    /// The shop, which knows that a payment is on its way: as often as it likes.
+    Shop,
+}
+
+/// Why a session cannot be renewed, extended or ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SessionRefusal {
+    /// No live session belongs to the place.
+    #[error("the session has ended")]
+    Ended,
+    /// The buyer has extended it as often as the room allows.
+    #[error("the session cannot be extended any more")]
+    NoExtensionLeft,
+}
+
+impl Room {
+    /// Gives the session its full idle time again, up to its hard maximum.
+    ///
+    /// # Errors
+    /// [`SessionRefusal::Ended`] when it is over.
+    pub fn renew(&mut self, now: Timestamp, place: Place) -> Result<Session, SessionRefusal> {
+        let now = self.observe(now);
+        self.expire_sessions(now);
+        let mut session = self.sessions.get(place).ok_or(SessionRefusal::Ended)?;
+        session.expires_at =
+            now.saturating_add(self.settings.pass_life).min(session.ends_at).max(session.expires_at);
+        self.sessions.put(place, session);
+        self.changes.lazily(RecordKey::Session(place));
+        self.changes.before_reply();
+        Ok(session)
+    }
+
+    /// Moves the session's hard maximum by another `session_max`, and renews it.
+    ///
+    /// # Errors
+    /// [`SessionRefusal`]; nothing has changed.
+    pub fn extend(&mut self, now: Timestamp, place: Place, by: Extender) -> Result<Session, SessionRefusal> {
+        let now = self.observe(now);
+        self.expire_sessions(now);
+        let mut session = self.sessions.get(place).ok_or(SessionRefusal::Ended)?;
+        if by == Extender::Buyer {
+            if session.extensions >= self.settings.session_extensions_max {
+                return Err(SessionRefusal::NoExtensionLeft);
+            }
+            session.extensions = session.extensions.saturating_add(1);
+        }
+        session.ends_at = session.ends_at.saturating_add(self.settings.session_max);
+        self.sessions.put(place, session);
+        self.renew(now, place)
+    }
+
+    /// Ends a session at the word of the shop or of its buyer; the feed tells the edges.
+    ///
+    /// # Errors
+    /// [`SessionRefusal::Ended`] when there is none, so that a repeated end is harmless.
+    pub fn finish(&mut self, now: Timestamp, place: Place) -> Result<(), SessionRefusal> {
+        let now = self.observe(now);
+        self.expire_sessions(now);
+        let session = self.sessions.remove(place).ok_or(SessionRefusal::Ended)?;
+        let seq = self.ended.push(EndedEntry { place, pass_expires_at: session.expires_at });
+        self.changes.lazily(RecordKey::Ended(seq));
+        self.changes.lazily(RecordKey::Session(place));
+        self.changes.before_reply();
+        Ok(())
+    }
 }
 
 /// The live sessions of a room, found by place and by the moment they end.

@@ -1,6 +1,6 @@
 //! What the operator sets for a room.
 
-use crate::wire::Phase;
+use crate::{time::Timestamp, wire::Phase};
 use core::time::Duration;
 
 /// A room's settings; a change takes effect at the next transition.
@@ -18,8 +18,16 @@ pub struct RoomSettings {
     pub session_max: Duration,
     /// Polls per second that the operator allows for this room, from 1.
     pub poll_budget_per_s: u32,
-    /// What the operator lets the line do.
+    /// How often the buyer may extend a session by another `session_max`.
+    pub session_extensions_max: u8,
+    /// Sessions that one buyer may have in the event, one after another; `None`: any number.
+    pub sessions_per_buyer: Option<u32>,
+    /// What the room opens in: [`Phase::Open`], or [`Phase::Passthrough`].
     pub phase: Phase,
+    /// When it opens by itself; `None`: it is open from the start.
+    pub opens_at: Option<Timestamp>,
+    /// When it closes by itself, if ever.
+    pub closes_at: Option<Timestamp>,
     /// The lanes, 1 to 16.
     pub lanes: Vec<LaneSettings>,
 }

@@ -36,7 +36,7 @@ pub fn snapshot(
         event: event.clone(),
         epoch: facts.epoch,
         tick: facts.tick,
-        phase: settings.phase,
+        phase: facts.phase,
         server_time_ms: facts.now.as_millis(),
         redeemable_time_s: facts.at.redeemable.as_secs(),
         lanes: facts.lanes.iter().zip(&settings.lanes).enumerate().map(lane).collect(),
@@ -45,7 +45,8 @@ pub fn snapshot(
         poll_budget_per_s: settings.poll_budget_per_s,
         ended_seq: facts.ended_seq,
         reason: order.standstill.map(|standstill| standstill.code().to_owned()),
-        message: None,
+        message: facts.message.clone(),
+        everyone_in: facts.everyone_in,
     }
 }
 

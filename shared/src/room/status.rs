@@ -1,6 +1,7 @@
 //! What one ticket's owner is told, from the snapshot alone: the Worker and the queue server share this rule.
 
 use crate::{
+    http::language::Language,
     ids::{Place, TicketNumber},
     time::Timestamp,
     wire::{EtaRange, LaneSnapshot, Snapshot, Status, TicketState},
@@ -17,8 +18,8 @@ const NEAR_S: u64 = 60;
 /// A pace with a wider error is a guess.
 const MEASURED_ERROR_PCT_MAX: u32 = 100;
 
-/// The personal status of `place`; `None` where the ticket is of another epoch or lane, so that it is void.
-pub fn status(snapshot: &Snapshot, place: Place, now: Timestamp) -> Option<Status> {
+/// The personal status of `place`, with the operator's message in `language`; `None` where the ticket is of another epoch or lane, so that it is void.
+pub fn status(snapshot: &Snapshot, place: Place, now: Timestamp, language: Language) -> Option<Status> {
     let lane = snapshot.lanes.iter().find(|lane| lane.lane == place.lane)?;
     if place.epoch != snapshot.epoch || place.number == TicketNumber(0) {
         return None;
@@ -39,7 +40,7 @@ pub fn status(snapshot: &Snapshot, place: Place, now: Timestamp) -> Option<Statu
         next_poll_ms: next_poll_ms(snapshot, lane, place.number, waiting.then_some(eta)),
         phase: snapshot.phase,
         reason: snapshot.reason.clone(),
-        message: snapshot.message.clone(),
+        message: snapshot.message.as_ref().map(|message| message.text(language).to_owned()),
         stale: age > STALE_AFTER,
     })
 }
@@ -136,12 +137,13 @@ mod tests {
             ended_seq: 0,
             reason: None,
             message: None,
+            everyone_in: false,
         }
     }
 
     fn told(snapshot: &Snapshot, number: u64) -> Status {
         let place = Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(number) };
-        status(snapshot, place, NOW).unwrap()
+        status(snapshot, place, NOW, Language::En).unwrap()
     }
 
     #[test]
@@ -188,7 +190,7 @@ mod tests {
     fn a_snapshot_is_stale_after_ten_seconds() {
         let snapshot = snapshot(0, 10_000, 0);
         let place = Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(5) };
-        let after = |span| status(&snapshot, place, NOW.saturating_add(span)).unwrap().stale;
+        let after = |span| status(&snapshot, place, NOW.saturating_add(span), Language::En).unwrap().stale;
         assert!(!after(STALE_AFTER));
         assert!(after(STALE_AFTER.saturating_add(Duration::from_millis(1))));
     }
@@ -197,8 +199,8 @@ mod tests {
     fn a_ticket_of_another_epoch_or_lane_or_without_number_is_void() {
         let snapshot = snapshot(0, 10_000, 0);
         let place = Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(5) };
-        assert_eq!(status(&snapshot, Place { epoch: Epoch(2), ..place }, NOW), None);
-        assert_eq!(status(&snapshot, Place { lane: LaneId(1), ..place }, NOW), None);
-        assert_eq!(status(&snapshot, Place { number: TicketNumber(0), ..place }, NOW), None);
+        assert_eq!(status(&snapshot, Place { epoch: Epoch(2), ..place }, NOW, Language::En), None);
+        assert_eq!(status(&snapshot, Place { lane: LaneId(1), ..place }, NOW, Language::En), None);
+        assert_eq!(status(&snapshot, Place { number: TicketNumber(0), ..place }, NOW, Language::En), None);
     }
 }

@@ -106,6 +106,7 @@ pub(crate) fn snapshot(phase: Phase, session_free: bool) -> Snapshot {
         ended_seq: 0,
         reason: None,
         message: None,
+        everyone_in: false,
     }
 }
 

@@ -16,8 +16,8 @@ use disk::Disk;
 use shared::{
     ids::{DeviceHash, EventId, Place},
     room::{
-        CallOrder, EnterRefusal, Facts, JoinRefusal, JoinRequest, Joined, Planted, Room, RoomSettings,
-        Session, SessionRefusal,
+        Action, ActionRefusal, CallOrder, EnterRefusal, Extender, Facts, JoinRefusal, JoinRequest, Joined,
+        LogEntry, Planted, Room, RoomSettings, Session, SessionRefusal,
     },
     time::Timestamp,
     wire::EndedPage,
@@ -130,6 +130,18 @@ impl RoomStore for EmbeddedRoom {
 
     async fn renew(&self, place: Place) -> Stored<Result<Session, SessionRefusal>> {
         self.apply(move |room, now| room.renew(now, place)).await
+    }
+
+    async fn extend(&self, place: Place, by: Extender) -> Stored<Result<Session, SessionRefusal>> {
+        self.apply(move |room, now| room.extend(now, place, by)).await
+    }
+
+    async fn operate(&self, by: String, action: Action) -> Stored<Result<Facts, ActionRefusal>> {
+        self.apply(move |room, now| room.operate(now, &by, action)).await
+    }
+
+    async fn log(&self) -> Stored<Vec<LogEntry>> {
+        self.apply(|room, _| room.log_entries().cloned().collect()).await
     }
 
     async fn finish(&self, place: Place) -> Stored<Result<(), SessionRefusal>> {

@@ -250,12 +250,13 @@ const EXPECTED: [Reason; 4] =
     [Reason::QueueRequired, Reason::NoTicket, Reason::PassExpired, Reason::PassInvalid];
 
 /// The same list stands in `assets/rules.js`.
-const NO_MORE_JOINS: [Reason; 5] = [
+const NO_MORE_JOINS: [Reason; 6] = [
     Reason::EventClosed,
     Reason::EventUnknown,
     Reason::OutOfStock,
     Reason::RoomFull,
     Reason::OriginNotAllowed,
+    Reason::BuyerLimit,
 ];
 
 const CSS: &str = include_str!("../../../assets/wait.css");

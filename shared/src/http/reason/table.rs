@@ -75,6 +75,14 @@ reasons! {
         "The session is finished, revoked, idle or at its maximum."
         "Your shopping time has ended. Join the line again to shop once more."
         "您的購物時間已結束，若要再次選購請重新加入排隊。";
+    ExtensionsUsed "EXTENSIONS_USED" Refusal 409 Blank Never
+        "The buyer has extended the session as often as the event allows."
+        "Your shopping time cannot be extended again."
+        "您的購物時間已無法再延長。";
+    BuyerLimit "BUYER_LIMIT" Refusal 403 Blank Never
+        "The buyer has had as many sessions as the event allows one buyer."
+        "You have shopped in this sale as often as one person may."
+        "您在此活動的購物次數已達上限。";
     PassInvalid "PASS_INVALID" Refusal 403 Blank Never
         "The pass is malformed, signed with another key, or of another event or device."
         "We cannot read your pass. Return to the line."
@@ -141,6 +149,20 @@ reasons! {
         "The lane has handed out its last ticket number in this epoch."
         "The line is closed: no more places are left."
         "排隊人數已達上限，目前無法加入。";
+
+    // What an operator orders.
+    ActionNotNow "ACTION_NOT_NOW" Refusal 409 Blank Never
+        "The event's phase does not allow this action."
+        "The sale cannot do this in its present phase."
+        "活動目前的狀態不允許此操作。";
+    ActionInvalid "ACTION_INVALID" Refusal 400 Blank Never
+        "The action is unknown, or a number in it is out of range."
+        "This order cannot be read."
+        "無法辨識此操作。";
+    EpochsExhausted "EPOCHS_EXHAUSTED" Refusal 409 Blank Never
+        "The event has begun 65,535 epochs; a new one needs a new event."
+        "The tickets of this sale cannot be voided again."
+        "此活動無法再重設排隊號碼。";
 
     // What a request must look like.
     HostUnknown "HOST_UNKNOWN" Refusal 421 Blank Never
