@@ -197,7 +197,8 @@ impl Gated<'_> {
         snapshot: Option<&Snapshot>,
         decide: impl FnOnce(&PassView<'_>) -> T,
     ) -> Result<T, Refusal> {
-        let ended = self.incoming.room(self.event)?.ended.borrow();
+        let room = self.incoming.room(self.event)?;
+        let (ended, slot) = (room.ended.borrow(), room.slot.borrow());
         let view = PassView {
             keys: &self.incoming.isolate.keys,
             event: self.event,
@@ -205,6 +206,8 @@ impl Gated<'_> {
             ended: &ended,
             snapshot,
             now: self.incoming.now,
+            server_time: slot.server_time(self.incoming.now),
+            is_server_away: slot.is_server_away(self.incoming.now),
         };
         Ok(decide(&view))
     }

@@ -33,9 +33,10 @@ pub(crate) struct Waiting<'a> {
 impl Waiting<'_> {
     pub(crate) fn response(self, incoming: &Incoming, buyer: &Buyer<'_>) -> Result<Response, Refusal> {
         let ticket = self.ticket(incoming, buyer);
+        let server_time = incoming.room(self.event)?.slot.borrow().server_time(incoming.now);
         let known = self.snapshot.zip(ticket.as_ref());
         let status = known
-            .and_then(|(snapshot, ticket)| status(snapshot, ticket.place, incoming.now, incoming.language()));
+            .and_then(|(snapshot, ticket)| status(snapshot, ticket.place, server_time, incoming.language()));
         let (standing, lost) = match &ticket {
             Some(_) if self.snapshot.is_none() || status.is_some() => {
                 (Standing::Holding(status.as_ref()), None)
@@ -55,7 +56,7 @@ impl Waiting<'_> {
             standing,
             refusal: lost.or(self.refusal),
             turn_grace: event.turn_grace,
-            now: incoming.now,
+            now: server_time,
             request_id: &incoming.request_id,
         };
         let retry_after = (self.status >= 400).then(|| ("retry-after", RETRY_AFTER_S.to_owned()));

@@ -71,6 +71,8 @@ fn sessions_of(incoming: &Incoming, shop: &ShopConfig) -> Vec<(EventId, Place)> 
             ended: &ended,
             snapshot: None,
             now: incoming.now,
+            server_time: incoming.now,
+            is_server_away: false,
         };
         let held = find_pass(&view, &buyer.passes(config, &event.id));
         sessions.extend(held.map(|pass| (event.id.clone(), pass.place)));

@@ -14,7 +14,9 @@ use crate::{
 use anyhow::{Context, Result};
 use shared::{
     config::{Config, EventConfig},
+    ids::Epoch,
     room::{Planted, Room},
+    time::Timestamp,
 };
 use std::{
     io,
@@ -61,7 +63,8 @@ async fn serve(options: ServeOptions) -> Result<()> {
     let (rooms, embedded) = match store {
         StoreKind::Memory => (memory_rooms(&config, planted, &clock), None),
         StoreKind::Embedded => {
-            let store = open_embedded(&config, planted, &clock, &data_dir)?;
+            let first_epoch = first_epoch(keys.made_at(), clock.now());
+            let store = open_embedded(&config, planted, &clock, &data_dir, first_epoch)?;
             (embedded_rooms(&config, planted, &store), Some(store))
         }
     };
@@ -107,10 +110,22 @@ fn open_embedded(
     planted: Planted,
     clock: &Clock,
     data_dir: &Path,
+    first_epoch: Epoch,
 ) -> Result<EmbeddedStore, OpenError> {
-    let hosted =
-        |event: &EventConfig| HostedRoom { event: event.id.clone(), settings: room_settings(event), planted };
+    let hosted = |event: &EventConfig| HostedRoom {
+        event: event.id.clone(),
+        settings: room_settings(event),
+        planted,
+        first_epoch,
+    };
     EmbeddedStore::open(data_dir, config.events.iter().map(hosted).collect(), clock.clone())
+}
+
+/// Where a room begins that the store does not know. Its keys may have sealed tickets for a store that was lost: counted by
+/// the hours since the keys were made, the epoch is a later one.
+fn first_epoch(keys_made_at: Timestamp, now: Timestamp) -> Epoch {
+    let hours = now.since(keys_made_at).as_secs() / 3_600;
+    Epoch(u16::try_from(hours).unwrap_or(u16::MAX).saturating_add(1))
 }
 
 fn embedded_rooms(config: &Config, planted: Planted, store: &EmbeddedStore) -> Rooms {
@@ -141,4 +156,19 @@ fn stop_signal() -> Result<impl Future<Output = ()>> {
         }
         info!("stopping: open requests are answered first");
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_room_that_the_store_has_lost_begins_in_a_later_epoch() {
+        let made_at = Timestamp::from_millis(1_796_000_000_000);
+        let after = |hours: u64| first_epoch(made_at, made_at.saturating_add(Duration::from_hours(hours))).0;
+        assert_eq!([after(0), after(1), after(24 * 365)], [1, 2, 8_761]);
+        assert_eq!(after(1_000_000), u16::MAX);
+        assert_eq!(first_epoch(made_at, Timestamp::default()).0, 1, "a clock before the keys");
+    }
 }

@@ -22,8 +22,9 @@ pub(super) async fn answer(
     let buyer = incoming.buyer()?;
     let ticket = spend_poll(incoming, shop, &buyer, event)?;
     let snapshot = rooms::snapshot(incoming, event).await?.ok_or(Reason::SnapshotUnavailable)?;
+    let server_time = incoming.room(event)?.slot.borrow().server_time(incoming.now);
     let status =
-        status(&snapshot, ticket.place, incoming.now, incoming.language()).ok_or(Reason::TicketVoid)?;
+        status(&snapshot, ticket.place, server_time, incoming.language()).ok_or(Reason::TicketVoid)?;
     let json = serde_json::to_string(&status).map_err(worker::Error::from)?;
     let retry_after_s = retry_after_s(Duration::from_millis(status.next_poll_ms));
     let (name, value) = PERSONAL;

@@ -1,8 +1,12 @@
 //! `keys.toml` in the data directory: made on the first run, readable by its owner only.
 
 use super::{PassKey, PassKeyError};
+use crate::clock::Clock;
 use serde::Deserialize;
-use shared::token::{KeyId, MasterKeys, ServerKeys, keyring::KeyringError};
+use shared::{
+    time::Timestamp,
+    token::{KeyId, MasterKeys, ServerKeys, keyring::KeyringError},
+};
 use std::{
     fs::{self, OpenOptions},
     io::{self, Write},
@@ -15,6 +19,7 @@ pub struct KeyFile {
     master: MasterKeys,
     /// The newest, which signs, first.
     pass_keys: Vec<PassKey>,
+    made_at: Timestamp,
 }
 
 /// Why the secrets cannot be read or written.
@@ -58,6 +63,11 @@ impl KeyFile {
         ServerKeys::new(&self.master)
     }
 
+    /// When the first of them was made.
+    pub fn made_at(&self) -> Timestamp {
+        self.made_at
+    }
+
     pub fn pass_keys(&self) -> &[PassKey] {
         &self.pass_keys
     }
@@ -95,7 +105,11 @@ impl KeyFile {
     }
 
     fn create(data_dir: &Path) -> Result<Self, KeyFileError> {
-        let keys = Self { master: MasterKeys::first(random()?), pass_keys: vec![PassKey::generate()?] };
+        let keys = Self {
+            master: MasterKeys::first(random()?),
+            pass_keys: vec![PassKey::generate()?],
+            made_at: Clock::start().now(),
+        };
         let (draft, path) = (keys.write_draft(data_dir)?, path_in(data_dir));
         // A link fails where a file is: of two first runs at once, both use the keys of the faster one.
         let linked = fs::hard_link(&draft, &path);
@@ -126,15 +140,17 @@ impl KeyFile {
         let pass_keys: Result<Vec<_>, _> =
             layout.pass_key.iter().map(|key| PassKey::from_pem(&key.pem)).collect();
         let pass_keys = pass_keys.ok().filter(|keys| !keys.is_empty())?;
-        Some(Self { master: MasterKeys::parse(&layout.master).ok()?, pass_keys })
+        let made_at = Timestamp::from_millis(layout.made_at_s.saturating_mul(1000));
+        Some(Self { master: MasterKeys::parse(&layout.master).ok()?, pass_keys, made_at })
     }
 
     fn to_text(&self) -> String {
-        let master = format!("{HEAD}master = \"{}\"\n", self.master.to_text());
+        let (made_at_s, master) = (self.made_at.as_secs(), self.master.to_text());
+        let head = format!("{HEAD}made_at_s = {made_at_s}\nmaster = \"{master}\"\n");
         let pass_key = |key: &PassKey| {
             format!("\n[[pass_key]]\nkid = \"{}\"\npem = \"\"\"\n{}\"\"\"\n", key.kid(), key.pem())
         };
-        std::iter::once(master).chain(self.pass_keys.iter().map(pass_key)).collect()
+        std::iter::once(head).chain(self.pass_keys.iter().map(pass_key)).collect()
     }
 
     /// A key newer than the one that signs.
@@ -160,6 +176,7 @@ fn random() -> Result<[u8; 32], KeyFileError> {
 
 #[derive(Deserialize)]
 struct Layout {
+    made_at_s: u64,
     master: String,
     #[serde(default)]
     pass_key: Vec<PassKeyLayout>,

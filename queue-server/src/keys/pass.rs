@@ -141,6 +141,7 @@ mod tests {
             place: Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(7) },
             session: Session {
                 extensions: 0,
+                told_until: Timestamp::default(),
                 started_at: at(900),
                 expires_at: at(1_020),
                 ends_at: at(1_800),

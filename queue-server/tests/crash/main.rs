@@ -206,7 +206,12 @@ fn start_child(round: u64, dir: &Path) -> Child {
 
 fn open(dir: &Path) -> (EmbeddedStore, Arc<EmbeddedRoom>) {
     let event = EventId::parse("drop").unwrap();
-    let hosted = HostedRoom { event: event.clone(), settings: settings(), planted: Planted::default() };
+    let hosted = HostedRoom {
+        event: event.clone(),
+        settings: settings(),
+        planted: Planted::default(),
+        first_epoch: Epoch(1),
+    };
     let store = EmbeddedStore::open(dir, vec![hosted], Clock::start()).unwrap();
     let room = store.room(&event).unwrap();
     (store, room)

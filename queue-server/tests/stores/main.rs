@@ -50,7 +50,12 @@ fn settings() -> RoomSettings {
 }
 
 fn hosted() -> Vec<HostedRoom> {
-    vec![HostedRoom { event: event(), settings: settings(), planted: Planted::default() }]
+    vec![HostedRoom {
+        event: event(),
+        settings: settings(),
+        planted: Planted::default(),
+        first_epoch: Epoch(1),
+    }]
 }
 
 fn open(dir: &Path, clock: &Clock) -> (EmbeddedStore, Arc<EmbeddedRoom>) {

@@ -3,7 +3,6 @@
 use super::EndedPlaces;
 use crate::http::reason::Reason;
 use crate::ids::{EventId, Place};
-use crate::room::STALE_AFTER;
 use crate::time::Timestamp;
 use crate::token::pass::jwt_of;
 use crate::token::{EdgeKeys, PassClaims, PassError};
@@ -29,6 +28,11 @@ pub struct PassView<'a> {
     pub snapshot: Option<&'a Snapshot>,
     /// The time of the request.
     pub now: Timestamp,
+    /// The same moment by the queue server's clock. A pass is over when either clock says so: a session ends by the
+    /// server's, and after a fault of that clock the edge's may be right.
+    pub server_time: Timestamp,
+    /// The queue server is out of reach, so that no pass can be renewed.
+    pub is_server_away: bool,
 }
 
 /// A pass that lets its holder on.
@@ -56,7 +60,7 @@ pub enum Admission<'r> {
 /// The first of `passes` that lets its holder on.
 pub fn find_pass<'r>(view: &PassView<'_>, passes: &[&'r str]) -> Option<HeldPass<'r>> {
     passes.iter().find_map(|cookie| {
-        let claims = match view.keys.open_pass(cookie, view.event, view.now) {
+        let claims = match view.keys.open_pass(cookie, view.event, view.latest()) {
             Ok(claims) => claims,
             Err(PassError::Expired(claims)) if view.is_in_grace(&claims) => *claims,
             Err(_) => return None,
@@ -64,7 +68,7 @@ pub fn find_pass<'r>(view: &PassView<'_>, passes: &[&'r str]) -> Option<HeldPass
         let place = claims.jti.place;
         let is_held = claims.aud == view.shop_id && !view.ended.contains(place);
         let jwt = jwt_of(cookie).filter(|_| is_held)?;
-        Some(HeldPass { jwt, place, renews: !view.is_server_away() && is_half_over(&claims, view.now) })
+        Some(HeldPass { jwt, place, renews: !view.is_server_away && is_half_over(&claims, view.latest()) })
     })
 }
 
@@ -125,14 +129,12 @@ impl PassView<'_> {
         self.snapshot.is_some_and(|snapshot| snapshot.phase == Phase::Passthrough)
     }
 
-    /// The last snapshot is so old that the queue server must be out of reach.
-    fn is_server_away(&self) -> bool {
-        let age = |snapshot: &Snapshot| self.now.since(Timestamp::from_millis(snapshot.server_time_ms));
-        self.snapshot.is_some_and(|snapshot| age(snapshot) > STALE_AFTER)
+    fn latest(&self) -> Timestamp {
+        self.now.max(self.server_time)
     }
 
     fn is_in_grace(&self, claims: &PassClaims) -> bool {
-        self.is_server_away() && self.now.as_secs() < claims.exp.saturating_add(PASS_GRACE.as_secs())
+        self.is_server_away && self.latest().as_secs() < claims.exp.saturating_add(PASS_GRACE.as_secs())
     }
 }
 

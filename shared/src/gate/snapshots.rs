@@ -1,5 +1,6 @@
 //! When an isolate renews its copy of a room's snapshot.
 
+use crate::room::STALE_AFTER;
 use crate::time::Timestamp;
 use crate::wire::Snapshot;
 use core::time::Duration;
@@ -34,6 +35,8 @@ struct Held {
     snapshot: Arc<Snapshot>,
     json: Arc<str>,
     taken_at: Timestamp,
+    /// When a later one than before came last: while the room's clock stands still, nothing is later.
+    moved_at: Timestamp,
 }
 
 /// What a request does about the snapshot.
@@ -83,10 +86,12 @@ impl SnapshotSlot {
     /// Takes a snapshot and its JSON text, unless a later one (by epoch and tick) is held.
     pub fn take(&mut self, snapshot: Snapshot, json: &str, now: Timestamp) {
         let order = |snapshot: &Snapshot| (snapshot.epoch, snapshot.tick);
-        if self.held.as_ref().is_some_and(|held| order(&held.snapshot) > order(&snapshot)) {
-            return;
-        }
-        self.held = Some(Held { snapshot: Arc::new(snapshot), json: json.into(), taken_at: now });
+        let moved_at = match &self.held {
+            Some(held) if order(&held.snapshot) > order(&snapshot) => return,
+            Some(held) if order(&held.snapshot) == order(&snapshot) => held.moved_at,
+            _ => now,
+        };
+        self.held = Some(Held { snapshot: Arc::new(snapshot), json: json.into(), taken_at: now, moved_at });
     }
 
     /// The queue server gave a place in line instead of a pass: until the next snapshot says otherwise, no session is free.
@@ -101,6 +106,18 @@ impl SnapshotSlot {
     /// The snapshot.
     pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
         self.held.as_ref().map(|held| Arc::clone(&held.snapshot))
+    }
+
+    /// The queue server's time, as the last snapshot and the time since then tell it: this isolate's clock may differ from
+    /// it. `now` where there is no snapshot.
+    pub fn server_time(&self, now: Timestamp) -> Timestamp {
+        let Some(held) = &self.held else { return now };
+        Timestamp::from_millis(held.snapshot.server_time_ms).saturating_add(now.since(held.moved_at))
+    }
+
+    /// The room's clock has stood still for so long that the queue server, or its store, must be out of reach.
+    pub fn is_server_away(&self, now: Timestamp) -> bool {
+        self.held.as_ref().is_some_and(|held| now.since(held.moved_at) > STALE_AFTER)
     }
 
     /// The snapshot as the queue server wrote it.

@@ -13,6 +13,28 @@ pub struct RoomTime {
     pub redeemable: Duration,
 }
 
+/// Where the host's clock and the room's were at one moment of this process. The room's goes on from the latest moment it
+/// knew, by the time that passes: a host that comes back with another clock ends no session and holds up no door.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Anchor {
+    pub(super) host: Timestamp,
+    pub(super) room: Timestamp,
+}
+
+impl Anchor {
+    pub(super) fn to_room(self, host: Timestamp) -> Timestamp {
+        self.room.saturating_add(host.since(self.host))
+    }
+
+    pub(super) fn to_host(self, room: Timestamp) -> Timestamp {
+        if room >= self.room {
+            self.host.saturating_add(room.since(self.room))
+        } else {
+            self.host.saturating_sub(self.room.since(room))
+        }
+    }
+}
+
 /// The room's own time, driven by its ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RoomClock {

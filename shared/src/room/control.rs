@@ -151,7 +151,8 @@ impl Room {
 
     /// Opens and closes the event where its time has come.
     pub(super) fn follow_schedule(&mut self, now: Timestamp) {
-        let is_due = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
+        let told = self.host_time(now);
+        let is_due = |at: Option<Timestamp>| at.is_some_and(|at| at <= told);
         if self.control.phase == Phase::Scheduled && is_due(self.settings.opens_at) {
             let action =
                 if self.settings.phase == Phase::Passthrough { Action::PassThrough } else { Action::Open };
@@ -178,8 +179,9 @@ impl Room {
         self.log(now, cause, action);
     }
 
-    fn log(&mut self, at: Timestamp, cause: Cause, action: Action) {
+    fn log(&mut self, now: Timestamp, cause: Cause, action: Action) {
         let seq = self.log.last_key_value().map_or(1, |(&last, _)| last.saturating_add(1));
+        let at = self.host_time(now);
         self.log.insert(seq, LogEntry { at, cause, action, phase: self.control.phase });
         self.changes.lazily(RecordKey::Log(seq));
         self.changes.lazily(RecordKey::Control);

@@ -58,7 +58,7 @@ impl Room {
         let now = self.observe(now);
         self.expire_sessions(now);
         if let Some(session) = self.sessions.get(place) {
-            return Ok(session);
+            return Ok(self.tell(place, session));
         }
         let age = self.turn_of(place)?;
         match self.control.phase {
@@ -94,7 +94,7 @@ impl Room {
         self.changes.lazily(RecordKey::Session(place));
         self.changes.lazily(RecordKey::Room);
         self.changes.before_reply();
-        Ok(session)
+        Ok(self.tell(place, session))
     }
 
     /// Capacity and admission rate, and the share of late buyers.
@@ -194,6 +194,13 @@ impl Room {
     fn new_session(&self, now: Timestamp, device: DeviceHash) -> Session {
         let ends_at = now.saturating_add(self.settings.session_max);
         let expires_at = now.saturating_add(self.settings.pass_life).min(ends_at);
-        Session { started_at: now, expires_at, ends_at, device, extensions: 0 }
+        Session {
+            started_at: now,
+            expires_at,
+            ends_at,
+            device,
+            extensions: 0,
+            told_until: Timestamp::default(),
+        }
     }
 }

@@ -6,7 +6,7 @@ use super::{
     record::{Changes, RecordError, RecordKey, RecordValue, RoomRecord},
     spent::SpentBits,
 };
-use crate::ids::LaneId;
+use crate::ids::{Epoch, LaneId};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Room {
@@ -69,6 +69,13 @@ impl Room {
             }
         }
         Ok(room)
+    }
+
+    /// Lets a room without records begin in a later epoch than the first: tickets of a store that was lost must not meet
+    /// their numbers again.
+    pub fn begin_in(&mut self, epoch: Epoch) {
+        self.epoch = epoch;
+        self.changes.lazily(RecordKey::Room);
     }
 
     /// The room as it is after a crash that forgot nothing which was durable: what [`Room::restore`] gives.

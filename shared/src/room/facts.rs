@@ -10,7 +10,7 @@ use crate::{
 /// What the calling law and the snapshot are made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Moment of the tick.
+    /// Moment of the tick, by the host's clock.
     pub now: Timestamp,
     /// The room's own time.
     pub at: RoomTime,
@@ -61,18 +61,21 @@ pub struct LaneFacts {
 
 impl Room {
     pub(super) fn facts(&self, now: Timestamp) -> Facts {
-        let lane_facts = |lane: &Lane| LaneFacts {
-            next_number: lane.line.next_number,
-            serving_number: lane.line.serving_number,
-            moved_at: lane.line.moved_at,
-            turn_end_number: lane.line.cohorts.turn_end_number(),
-            waiting: lane.waiting(),
-            cohorts: lane.line.cohorts.in_time().copied().collect(),
-            delays: lane.line.delays.clone(),
-            come_total: lane.line.come_total,
+        let lane_facts = |lane: &Lane| {
+            let moved_at = lane.line.moved_at;
+            LaneFacts {
+                next_number: lane.line.next_number,
+                serving_number: lane.line.serving_number,
+                moved_at: if moved_at == Timestamp::default() { moved_at } else { self.host_time(moved_at) },
+                turn_end_number: lane.line.cohorts.turn_end_number(),
+                waiting: lane.waiting(),
+                cohorts: lane.line.cohorts.in_time().copied().collect(),
+                delays: lane.line.delays.clone(),
+                come_total: lane.line.come_total,
+            }
         };
         Facts {
-            now,
+            now: self.host_time(now),
             at: self.clock.at,
             epoch: self.epoch,
             tick: self.clock.tick,

@@ -111,7 +111,7 @@ impl Room {
             if self.note_seen(place).is_err() {
                 continue;
             }
-            let session = self.sessions.get(place);
+            let session = self.sessions.get(place).map(|session| self.tell(place, session));
             let standing = self.lane_mut(place.lane).map(|lane| lane.standing(place.number));
             let in_line = matches!(
                 standing,

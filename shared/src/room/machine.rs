@@ -2,7 +2,7 @@
 
 use super::{
     CallOrder, EnterRefusal, Facts, Fault, Planted, RoomSettings,
-    clock::RoomClock,
+    clock::{Anchor, RoomClock},
     cohorts::TurnAge,
     control::{Control, Log},
     doorstep::Doorstep,
@@ -24,7 +24,9 @@ use std::collections::BTreeMap;
 
 /// The queue of one event.
 ///
-/// Every transition takes `now`; a moment before the latest one seen counts as the latest one.
+/// Every transition takes `now` by the host's clock and answers in its time; a moment before the latest one seen counts as
+/// the latest one. Inside, sessions and numbers live in the room's own time, which goes on where it stood when the host
+/// comes back, whatever its clock says then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Room {
     pub(super) settings: RoomSettings,
@@ -40,6 +42,8 @@ pub struct Room {
     pub(super) changes: ChangeLog,
     pub(super) planted: Planted,
     pub(super) doorstep: Doorstep,
+    /// `None` until this process gives the first moment.
+    anchor: Option<Anchor>,
     last_tick: Option<Timestamp>,
     /// Called buyers who are still expected at the door, as the law saw it at the last tick.
     pub(super) expected: u32,
@@ -67,6 +71,7 @@ impl Room {
             changes: ChangeLog::default(),
             planted: Planted::default(),
             doorstep: Doorstep::default(),
+            anchor: None,
             last_tick: None,
             expected: 0,
         }
@@ -106,7 +111,7 @@ impl Room {
         self.follow_schedule(now);
         self.advance_clock(now);
         self.expire_sessions(now);
-        while let Some(seq) = self.ended.pop_outlived(now) {
+        while let Some(seq) = self.ended.pop_outlived(self.host_time(now)) {
             self.changes.lazily(RecordKey::Ended(seq));
         }
         let at = self.clock.at;
@@ -147,12 +152,21 @@ impl Room {
         self.ended.page(after)
     }
 
+    /// The room's time at `now` of the host's clock.
     pub(super) fn observe(&mut self, now: Timestamp) -> Timestamp {
+        let is_new = self.clock.latest == Timestamp::default();
+        let room = if is_new { now } else { self.clock.latest };
+        let now = self.anchor.get_or_insert(Anchor { host: now, room }).to_room(now);
         if now > self.clock.latest {
             self.clock.latest = now;
             self.changes.lazily(RecordKey::Room);
         }
         self.clock.latest
+    }
+
+    /// A moment of the room as the host's clock tells it.
+    pub(super) fn host_time(&self, at: Timestamp) -> Timestamp {
+        self.anchor.map_or(at, |anchor| anchor.to_host(at))
     }
 
     fn advance_clock(&mut self, now: Timestamp) {
@@ -185,8 +199,12 @@ impl Room {
     }
 
     pub(super) fn expire_sessions(&mut self, now: Timestamp) {
-        while let Some(place) = self.sessions.pop_expired(now) {
+        while let Some((place, session)) = self.sessions.pop_expired(now) {
             self.changes.lazily(RecordKey::Session(place));
+            // Its pass was given under a clock that was ahead of this one.
+            if session.told_until > self.host_time(now) {
+                self.tell_ended(place, session);
+            }
         }
     }
 

@@ -21,6 +21,8 @@ pub struct Session {
     pub device: DeviceHash,
     /// How often its buyer has extended it.
     pub extensions: u8,
+    /// When the last pass that was given for it runs out.
+    pub told_until: Timestamp,
 }
 
 /// Who asks for a longer session.
@@ -57,7 +59,7 @@ impl Room {
         self.sessions.put(place, session);
         self.changes.lazily(RecordKey::Session(place));
         self.changes.before_reply();
-        Ok(session)
+        Ok(self.tell(place, session))
     }
 
     /// Moves the session's hard maximum by another `session_max`, and renews it.
@@ -87,11 +89,29 @@ impl Room {
         let now = self.observe(now);
         self.expire_sessions(now);
         let session = self.sessions.remove(place).ok_or(SessionRefusal::Ended)?;
-        let seq = self.ended.push(EndedEntry { place, pass_expires_at: session.expires_at });
-        self.changes.lazily(RecordKey::Ended(seq));
+        self.tell_ended(place, session);
         self.changes.lazily(RecordKey::Session(place));
         self.changes.before_reply();
         Ok(())
+    }
+
+    /// The session as its buyer is told, in the host's time, and how long the pass that tells it lives.
+    pub(super) fn tell(&mut self, place: Place, mut session: Session) -> Session {
+        let expires_at = self.host_time(session.expires_at);
+        if session.told_until < expires_at {
+            session.told_until = expires_at;
+            self.sessions.put(place, session);
+            self.changes.lazily(RecordKey::Session(place));
+            self.changes.before_reply();
+        }
+        let [started_at, ends_at] = [session.started_at, session.ends_at].map(|at| self.host_time(at));
+        Session { started_at, expires_at, ends_at, ..session }
+    }
+
+    /// The feed tells the edges of a session that ended before its pass.
+    pub(super) fn tell_ended(&mut self, place: Place, session: Session) {
+        let seq = self.ended.push(EndedEntry { place, pass_expires_at: session.told_until });
+        self.changes.lazily(RecordKey::Ended(seq));
     }
 }
 
@@ -141,12 +161,11 @@ impl Sessions {
     }
 
     /// Ends and names one session whose life is over at `now`.
-    pub(super) fn pop_expired(&mut self, now: Timestamp) -> Option<Place> {
+    pub(super) fn pop_expired(&mut self, now: Timestamp) -> Option<(Place, Session)> {
         let (expires_at, place) = self.by_expiry.first().copied()?;
         if expires_at > now {
             return None;
         }
-        self.remove(place);
-        Some(place)
+        Some((place, self.remove(place)?))
     }
 }

@@ -1,6 +1,6 @@
 //! Whether a gated request may go on to the shop.
 
-use crate::fixtures::{NOW_S, View, now, pass, place, snapshot};
+use crate::fixtures::{View, now, pass, place, snapshot};
 use shared::gate::{Admission, Asked, Entered, PASS_GRACE, admit, after_asking, find_pass};
 use shared::http::reason::Reason;
 use shared::wire::Phase;
@@ -53,10 +53,26 @@ fn while_the_server_is_away_a_pass_is_honoured_a_minute_longer_and_not_renewed()
     let late = pass(&view.keys, 1, "alpha", (-200, 1 - over_for(grace_s)));
     let too_late = pass(&view.keys, 1, "alpha", (-200, -over_for(grace_s)));
     assert_eq!(find_pass(&view.get(), &[&late]), None);
-    view.snapshot.as_mut().unwrap().server_time_ms = (NOW_S - 10) * 1_000 - 1;
+    view.is_server_away = true;
     assert!(!find_pass(&view.get(), &[&late]).unwrap().renews);
     assert_eq!(find_pass(&view.get(), &[&too_late]), None);
     assert!(!find_pass(&view.get(), &[&pass(&view.keys, 1, "alpha", (-100, 1))]).unwrap().renews);
+}
+
+#[test]
+fn a_pass_is_over_when_either_clock_says_so() {
+    let mut view = open_line();
+    let good = pass(&view.keys, 1, "alpha", (-10, 30));
+    view.server_time = now().saturating_add(Duration::from_secs(29));
+    assert!(find_pass(&view.get(), &[&good]).is_some());
+    view.server_time = now().saturating_add(Duration::from_secs(30));
+    assert_eq!(find_pass(&view.get(), &[&good]), None, "the server is ahead");
+    view.server_time = now().saturating_sub(Duration::from_secs(3_600));
+    assert_eq!(
+        find_pass(&view.get(), &[&pass(&view.keys, 1, "alpha", (-60, 0))]),
+        None,
+        "the server is behind"
+    );
 }
 
 #[test]

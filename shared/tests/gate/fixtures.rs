@@ -116,11 +116,20 @@ pub(crate) struct View {
     pub(crate) event: EventId,
     pub(crate) ended: EndedPlaces,
     pub(crate) snapshot: Option<Snapshot>,
+    pub(crate) server_time: Timestamp,
+    pub(crate) is_server_away: bool,
 }
 
 impl View {
     pub(crate) fn new(snapshot: Option<Snapshot>) -> Self {
-        Self { keys: keys().edge().clone(), event: event(), ended: EndedPlaces::default(), snapshot }
+        Self {
+            keys: keys().edge().clone(),
+            event: event(),
+            ended: EndedPlaces::default(),
+            snapshot,
+            server_time: now(),
+            is_server_away: false,
+        }
     }
 
     pub(crate) fn get(&self) -> PassView<'_> {
@@ -131,6 +140,8 @@ impl View {
             ended: &self.ended,
             snapshot: self.snapshot.as_ref(),
             now: now(),
+            server_time: self.server_time,
+            is_server_away: self.is_server_away,
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use async_trait::async_trait;
 use disk::Disk;
 use shared::{
-    ids::{DeviceHash, EventId, Place},
+    ids::{DeviceHash, Epoch, EventId, Place},
     room::{
         Action, ActionRefusal, CallOrder, EnterRefusal, Extender, Facts, JoinRefusal, JoinRequest, Joined,
         LogEntry, Planted, Room, RoomSettings, Session, SessionRefusal,
@@ -34,6 +34,8 @@ pub struct HostedRoom {
     pub event: EventId,
     pub settings: RoomSettings,
     pub planted: Planted,
+    /// Where a room without records begins.
+    pub first_epoch: Epoch,
 }
 
 /// The store of one data directory.

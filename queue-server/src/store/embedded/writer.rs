@@ -115,7 +115,12 @@ impl Writer {
 fn read_back(disk: &mut Disk, hosted: &[HostedRoom]) -> Result<Vec<Room>, OpenError> {
     let room = |hosted: &HostedRoom| {
         let records = disk.records(&hosted.event)?;
-        Ok(Room::restore(hosted.settings.clone(), records)?.with_fault(hosted.planted))
+        let is_new = records.is_empty();
+        let mut room = Room::restore(hosted.settings.clone(), records)?.with_fault(hosted.planted);
+        if is_new {
+            room.begin_in(hosted.first_epoch);
+        }
+        Ok(room)
     };
     hosted.iter().map(room).collect()
 }
