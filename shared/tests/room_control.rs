@@ -186,7 +186,7 @@ fn while_the_line_is_held_no_turn_runs_out() {
     for _ in 0..1_000 {
         assert_eq!(driven.tick().calls, []);
     }
-    assert_eq!(driven.redeem(place), Err(EnterRefusal::Held));
+    assert_eq!(driven.redeem(place), Err(EnterRefusal::Held(Phase::Paused)));
     let queued = driven.join(2);
     assert_eq!(queued.number, TicketNumber(2), "places are given while the line is held");
     order(&mut driven, Action::Open);

@@ -39,7 +39,7 @@ impl Refusal {
     }
 
     /// Why a ticket does not enter; `retry_waiting` is when somebody whose turn is to come should ask again.
-    pub(super) fn enter(refusal: EnterRefusal, phase: Phase, retry_waiting: Duration) -> Self {
+    pub(super) fn enter(refusal: EnterRefusal, retry_waiting: Duration) -> Self {
         match refusal {
             EnterRefusal::Void => Self::new(Reason::TicketVoid),
             EnterRefusal::Spent => Self::new(Reason::TicketSpent),
@@ -47,7 +47,7 @@ impl Refusal {
             EnterRefusal::Closed => Self::new(Reason::EventClosed),
             EnterRefusal::NotYourTurn => Self::new(Reason::NotYourTurn).retry_after(retry_waiting),
             EnterRefusal::Full { retry_after } => Self::new(Reason::DoorFull).retry_after(retry_after),
-            EnterRefusal::Held => Self::new(held_by(phase)).retry_after(retry_waiting),
+            EnterRefusal::Held(phase) => Self::new(held_by(phase)).retry_after(retry_waiting),
         }
     }
 

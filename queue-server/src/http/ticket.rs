@@ -68,7 +68,7 @@ pub(super) async fn redeem(app: &App, call: &Call, room: &ActiveRoom) -> Result<
     let presented = presented::ticket(app, call, &room.event)?;
     let place = presented.ticket.place;
     let session = room.store.redeem(place, presented.ticket.device).await?.map_err(|refusal| {
-        let refusal = Refusal::enter(refusal, room.settings.phase, next_poll(call, room, &presented.ticket));
+        let refusal = Refusal::enter(refusal, next_poll(call, room, &presented.ticket));
         app.metrics.note_redemption(&room.event, refusal.reason.code());
         refusal
     })?;

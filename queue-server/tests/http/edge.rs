@@ -30,15 +30,15 @@ async fn signed_at(server: &Server, method: &str, path: &str, body: &str, age_s:
 async fn the_shop_ends_a_session_through_the_edge() {
     let server = Server::start().await;
     let [mut inside, _] = fill(&server).await;
-    let report = r#"{"sessions":[{"event":"drop","epoch":1,"lane":0,"number":1,"end":"finish"}]}"#;
+    let report = r#"{"sessions":[{"event":"drop","epoch":1,"lane":0,"number":1,"word": "finish"}]}"#;
     assert_eq!(signed(&server, "POST", REPORT, report).await.status, 204);
     inside.post(&server, REDEEM).await.assert_refused(410, "TICKET_SPENT");
     let page = signed(&server, "GET", ENDED, "").await.json();
     assert_eq!(page, serde_json::json!({"seq": 1, "reset": false, "ended": [[1, 0, 1]]}));
     // A report that arrives twice, or names what never was, changes nothing.
     assert_eq!(signed(&server, "POST", REPORT, report).await.status, 204);
-    let absurd = r#"{"sessions":[{"event":"drop","epoch":9,"lane":200,"number":18446744073709551615,"end":"revoke"},
-        {"event":"unknown","epoch":1,"lane":0,"number":1,"end":"finish"}]}"#;
+    let absurd = r#"{"sessions":[{"event":"drop","epoch":9,"lane":200,"number":18446744073709551615,"word":"revoke"},
+        {"event":"unknown","epoch":1,"lane":0,"number":1,"word": "finish"}]}"#;
     assert_eq!(signed(&server, "POST", REPORT, absurd).await.status, 204);
     let after = signed(&server, "GET", "/v1/edge/events/drop/ended?after=1", "").await.json();
     assert_eq!(after, serde_json::json!({"seq": 1, "reset": false, "ended": []}));
@@ -62,7 +62,7 @@ async fn outcomes_are_counted_by_known_names_only() {
 async fn nobody_else_may_report() {
     let server = Server::start().await;
     let [mut inside, _] = fill(&server).await;
-    let finish = r#"{"sessions":[{"event":"drop","epoch":1,"lane":0,"number":1,"end":"finish"}]}"#;
+    let finish = r#"{"sessions":[{"event":"drop","epoch":1,"lane":0,"number":1,"word": "finish"}]}"#;
     let unsigned = Browser::default().send(&server, "POST", REPORT, Body::from(finish), &[]).await;
     unsigned.assert_refused(401, "EDGE_SIGNATURE_INVALID");
     Browser::default().get(&server, ENDED).await.assert_refused(401, "EDGE_SIGNATURE_INVALID");
@@ -97,7 +97,7 @@ async fn a_signed_request_keeps_the_id_of_the_edge() {
 async fn reports_are_json_with_known_words() {
     let server = Server::start().await;
     for report in
-        ["", "{", "[]", r#"{"sessions":[{"event":"drop","epoch":1,"lane":0,"number":-1,"end":"finish"}]}"#]
+        ["", "{", "[]", r#"{"sessions":[{"event":"drop","epoch":1,"lane":0,"number":-1,"word": "finish"}]}"#]
     {
         signed(&server, "POST", REPORT, report).await.assert_refused(400, "BODY_INVALID");
     }

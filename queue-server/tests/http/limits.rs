@@ -69,7 +69,7 @@ async fn a_store_that_does_not_confirm_is_told() {
             event: event.id.clone(),
             settings: room_settings(event),
             planted: Planted::default(),
-            first_epoch: Epoch(1),
+            first_epoch: shared::ids::Epoch(1),
         };
         let dir = dir.path().join(event.id.as_str());
         let store = EmbeddedStore::open(&dir, vec![hosted], clock.clone()).unwrap();

@@ -54,7 +54,7 @@ fn hosted() -> Vec<HostedRoom> {
         event: event(),
         settings: settings(),
         planted: Planted::default(),
-        first_epoch: Epoch(1),
+        first_epoch: shared::ids::Epoch(1),
     }]
 }
 

@@ -33,9 +33,9 @@ pub enum EnterRefusal {
         /// When to try again.
         retry_after: Duration,
     },
-    /// The operator holds the line; the turn stays.
+    /// Nobody enters in this phase; the turn stays.
     #[error("the line is held")]
-    Held,
+    Held(Phase),
     /// The event is over.
     #[error("the event is closed")]
     Closed,
@@ -64,7 +64,7 @@ impl Room {
         match self.control.phase {
             phase if phase.lets_in() => {}
             Phase::Closed => return Err(EnterRefusal::Closed),
-            _ => return Err(EnterRefusal::Held),
+            phase => return Err(EnterRefusal::Held(phase)),
         }
         self.note_come(place, age);
         self.enter(now, place, device, age)

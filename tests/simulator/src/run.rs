@@ -11,9 +11,9 @@ use crate::{
 };
 use shared::{
     ids::{EventId, Place, TicketNumber},
-    room::{Law, Planted, Room, Standstill, snapshot},
+    room::{Action, Law, Planted, Room, Standstill, snapshot},
     time::Timestamp,
-    wire::{Phase, Snapshot},
+    wire::Snapshot,
 };
 use std::collections::VecDeque;
 
@@ -144,11 +144,10 @@ impl<'a> World<'a> {
             self.take_sample(0, false);
             return;
         }
-        let phase = if self.has(TroubleKind::Paused) { Phase::Paused } else { self.scenario.room.phase };
-        if phase != self.room.settings().phase {
-            self.room.set_phase(phase);
-        }
         let now = self.now();
+        let action = if self.has(TroubleKind::Paused) { Action::Pause } else { Action::Open };
+        // An open room pauses and goes on: nothing is refused.
+        let _ = self.room.operate(now, "simulator", action);
         let facts = self.room.expire(now);
         let order = self.law.decide(self.room.settings(), &facts);
         let facts = self.room.call(now, &order);
@@ -163,7 +162,7 @@ impl<'a> World<'a> {
         for (lane, facts) in facts.lanes.iter().enumerate() {
             self.note_called(lane, facts.serving_number);
         }
-        self.watch.ticked(self.now_ms, phase, &order, &facts, self.ledger.inside());
+        self.watch.ticked(self.now_ms, facts.phase, &order, &facts, self.ledger.inside());
         self.sample.waiting = facts.lanes.iter().map(|lane| lane.waiting).sum();
         self.sample.at_door = facts.at_door;
         let calls = order.calls.iter().map(|(_, count)| count).sum();

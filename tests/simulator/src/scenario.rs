@@ -150,7 +150,11 @@ pub(crate) fn room(capacity: u32, admission_rate_per_s: u32) -> RoomSettings {
         pass_life: Duration::from_secs(120),
         session_max: Duration::from_secs(900),
         poll_budget_per_s: 1_000,
+        session_extensions_max: 10,
+        sessions_per_buyer: None,
         phase: Phase::Open,
+        opens_at: None,
+        closes_at: None,
         lanes: vec![LaneSettings { name: "guest".to_owned(), weight: 1 }],
     }
 }

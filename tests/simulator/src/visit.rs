@@ -10,6 +10,7 @@ use crate::{
     watch::Violation,
 };
 use shared::{
+    http::language::Language,
     ids::{DeviceHash, LaneId},
     room::{EnterRefusal, JoinRequest, Session, status},
     wire::TicketState,
@@ -76,7 +77,7 @@ impl World<'_> {
         let age_ms = if newest { 0 } else { self.chance.u32(youngest..=oldest) };
         let snapshot = self.snapshot_of_age(age_ms);
         let (tick, place) = (snapshot.tick, self.place(id));
-        let Some(told) = status(snapshot, place, self.now()) else {
+        let Some(told) = status(snapshot, place, self.now(), Language::En) else {
             return self.watch.report(self.now_ms, Violation::TurnLost { number: place.number.0 });
         };
         let is_news = tick >= self.buyer(id).seen_tick;
@@ -133,7 +134,7 @@ impl World<'_> {
                 let jitter_ms = self.round_trip_ms();
                 self.plan(id, retry_after.as_millis() as u32 + jitter_ms);
             }
-            Err(EnterRefusal::Held) => self.plan(id, 5_000),
+            Err(EnterRefusal::Held(_)) => self.plan(id, 5_000),
             // The snapshot behind the status was newer than what the server knows: cannot be, but the page would ask again.
             Err(EnterRefusal::NotYourTurn) => self.plan(id, 1_000),
             Err(

@@ -186,7 +186,7 @@ async fn only_an_edge_may_make_the_calls_of_an_edge() {
     let before = traces(&stack).await;
     let server = stack.queue_server.url();
     let report =
-        json!({ "sessions": [{ "event": "drop", "epoch": 1, "lane": 0, "number": 1, "end": "finish" }] });
+        json!({ "sessions": [{ "event": "drop", "epoch": 1, "lane": 0, "number": 1, "word": "finish" }] });
     for signature in ["", "v1;kid=1;t=1;sig=AAAA", "v1;kid=99999999999999999999;t=-1;sig="] {
         let request = stack.client.post(format!("{server}/v1/edge/report")).json(&report);
         let reply = request.header("fairgate-edge", signature).send().await.unwrap();
