@@ -2,7 +2,7 @@
 
 use crate::{
     advance, block_on,
-    history::{Course, Step, steps},
+    history::{Course, Step, any_action, steps},
     manual_clock, open, settings,
 };
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_embedded_store_equals_its_twin(steps in steps()) {
+    fn the_embedded_store_equals_its_twin(steps in steps(any_action())) {
         block_on(compare(&steps))?;
     }
 }

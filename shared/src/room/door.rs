@@ -143,6 +143,7 @@ impl Room {
             let at = self.clock.at;
             if let Some(lane) = self.lane_mut(place.lane) {
                 lane.note_come(place.number, at);
+                self.changes.lazily(RecordKey::Lane(place.lane));
             }
         }
     }
