@@ -106,7 +106,8 @@ impl Acknowledged {
                 assert_eq!(entered, Err(EnterRefusal::Spent), "round {round}: {number:?} lost its bit");
             } else {
                 match entered {
-                    Ok(session) => assert_eq!(session.expires_at, expires_at, "round {round}: {number:?}"),
+                    // The room's time stood still while nobody ran it.
+                    Ok(session) => assert!(session.expires_at >= expires_at, "round {round}: {number:?}"),
                     // The end was made durable and the child was killed before it could print it.
                     Err(refusal) => assert_eq!(refusal, EnterRefusal::Spent, "round {round}: {number:?}"),
                 }
