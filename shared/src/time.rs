@@ -65,5 +65,5 @@ impl Timestamp {
 
 /// Whole microseconds of `span`, rounded down, at most `u64::MAX`.
 pub fn micros(span: Duration) -> u64 {
-    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+    span.as_secs().saturating_mul(1_000_000).saturating_add(span.subsec_micros().into())
 }

@@ -175,6 +175,14 @@ fn a_full_set_forgets_what_ends_soonest() {
 }
 
 #[test]
+fn a_changed_setting_asks_anew_although_the_refusal_would_still_stand() {
+    let mut cache = DenyCache::new(16, SEED);
+    cache.remember(&charge(1, 5), &denied(Some(Duration::from_secs(4))), at_ms(0));
+    assert_eq!(cache.lookup(&Charge { policy: policy(20), ..charge(1, 5) }, at_ms(1)), None, "raised");
+    assert!(cache.lookup(&charge(1, 5), at_ms(1)).is_some(), "and back");
+}
+
+#[test]
 fn a_flood_of_refusals_finds_the_memory_as_it_was() {
     let mut cache = DenyCache::new(64, SEED);
     for made_up in 0..100_000 {

@@ -23,6 +23,7 @@ pub struct Problem {
     retry_after: Duration,
     allow: Option<&'static str>,
     policy: Option<String>,
+    violated_policies: Vec<String>,
     wait_url: Option<String>,
     request_id: Option<String>,
     detail: Option<String>,
@@ -38,6 +39,7 @@ impl Problem {
             retry_after: Duration::ZERO,
             allow: None,
             policy: None,
+            violated_policies: Vec::new(),
             wait_url: None,
             request_id: None,
             detail: None,
@@ -61,6 +63,12 @@ impl Problem {
     #[must_use]
     pub fn policy(self, name: impl Into<String>) -> Self {
         Self { policy: Some(name.into()), ..self }
+    }
+
+    /// Every policy that refused, as the draft's problem types name them in `violated-policies`; absent where it is empty.
+    #[must_use]
+    pub fn violated_policies(self, names: Vec<String>) -> Self {
+        Self { violated_policies: names, ..self }
     }
 
     /// Where the buyer can wait.
@@ -137,7 +145,13 @@ impl Problem {
             ("requestId", self.request_id.clone().into()),
         ];
         let detail = self.detail.clone().map(|detail| ("detail", Value::from(detail)));
-        let fields = fields.into_iter().chain(detail).map(|(name, value)| format!("\"{name}\":{value}"));
+        let violated = Some(&self.violated_policies).filter(|names| !names.is_empty());
+        let violated = violated.map(|names| ("violated-policies", Value::from(names.as_slice())));
+        let fields = fields
+            .into_iter()
+            .chain(violated)
+            .chain(detail)
+            .map(|(name, value)| format!("\"{name}\":{value}"));
         format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
     }
 
@@ -163,6 +177,9 @@ mod tests {
             .request_id("r-\"1\"");
         let expected = r#"{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too many requests","status":429,"code":"RATE_LIMITED","message":"You are going a little too fast. Wait a moment, then try again.","retryAfterSeconds":2,"retryAfterMs":1400,"policy":"device","waitUrl":null,"requestId":"r-\"1\""}"#;
         assert_eq!(problem.body(), expected);
+        let names = vec!["device".to_owned(), "ip".to_owned()];
+        let body: Value = serde_json::from_str(&problem.violated_policies(names).body()).unwrap();
+        assert_eq!(body["violated-policies"], serde_json::json!(["device", "ip"]));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! `RateLimit`, `RateLimit-Policy` and `Retry-After` of a reply.
 //!
-//! The fields are those of draft-ietf-httpapi-ratelimit-headers-10. Its `t` is the time until more is available, which is
-//! not our `reset_after`.
+//! The fields are those of draft-ietf-httpapi-ratelimit-headers-10, or of a revision that renames parameters. Its `t` is
+//! the time until more is available, which is not our `reset_after`. They go with allowed replies too.
 
-use crate::limiter::{Decision, Policy};
+use crate::limiter::{Cost, Decision, Policy};
 use core::cmp::Reverse;
 use core::fmt::Write;
 use core::time::Duration;
+use serde::{Deserialize, Serialize};
 
 /// What one policy said to a request.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +20,28 @@ pub struct QuotaReport<'a> {
     pub decision: &'a Decision,
 }
 
+/// How the parameters of `RateLimit` are spelled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Draft {
+    /// draft-ietf-httpapi-ratelimit-headers-10: `r` remaining, `t` time.
+    #[default]
+    Draft10,
+    /// A revision after it: `a` available, `w` window. What it adds is optional, and left out.
+    Renamed,
+}
+
+/// `X-RateLimit-Limit`, `-Remaining` and `-Reset`: the tightest policy alone, for clients that know nothing newer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct XRateLimit {
+    /// The most cost at one instant from rest.
+    pub limit: Cost,
+    /// Cost still admissible.
+    pub remaining: Cost,
+    /// Seconds until the quota is whole, rounded up; at least 1 on a refusal.
+    pub reset_s: u64,
+}
+
 /// Values of the fields; lists with the tightest policy first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateLimitFields {
@@ -28,16 +51,42 @@ pub struct RateLimitFields {
     pub rate_limit_policy: String,
     /// `Retry-After` in seconds, at least 1; `None` when nothing was refused, or when the request can never pass.
     pub retry_after_s: Option<u64>,
+    /// The `X-RateLimit-*` of the tightest, for a host that is told to send them; `None` when nothing was asked.
+    pub x_rate_limit: Option<XRateLimit>,
+    /// Names of the policies that refused, as `violated-policies` of the problem; what binds first.
+    pub violated_policies: Vec<String>,
+}
+
+impl XRateLimit {
+    /// Names in lower case and values.
+    pub fn headers(&self) -> [(&'static str, String); 3] {
+        [
+            ("x-ratelimit-limit", self.limit.to_string()),
+            ("x-ratelimit-remaining", self.remaining.to_string()),
+            ("x-ratelimit-reset", self.reset_s.to_string()),
+        ]
+    }
+}
+
+/// The fields for what these policies said to one request, in the spelling of [`Draft::Draft10`].
+pub fn rate_limit_fields(reports: &[QuotaReport<'_>]) -> RateLimitFields {
+    rate_limit_fields_in(Draft::default(), reports)
 }
 
 /// The fields for what these policies said to one request.
-pub fn rate_limit_fields(reports: &[QuotaReport<'_>]) -> RateLimitFields {
+pub fn rate_limit_fields_in(draft: Draft, reports: &[QuotaReport<'_>]) -> RateLimitFields {
     let mut tightest_first: Vec<&QuotaReport<'_>> = reports.iter().collect();
     tightest_first.sort_by_key(|report| tightness(report.decision));
-    let mut fields =
-        RateLimitFields { rate_limit: String::new(), rate_limit_policy: String::new(), retry_after_s: None };
+    let refused = tightest_first.iter().filter(|report| !report.decision.is_allowed());
+    let mut fields = RateLimitFields {
+        rate_limit: String::new(),
+        rate_limit_policy: String::new(),
+        retry_after_s: None,
+        x_rate_limit: tightest_first.first().map(|tightest| x_rate_limit(tightest)),
+        violated_policies: refused.map(|report| report.name.to_owned()).collect(),
+    };
     for report in &tightest_first {
-        push_item(&mut fields.rate_limit, report.name, &limit_parameters(report));
+        push_item(&mut fields.rate_limit, report.name, &limit_parameters(draft, report));
         push_item(&mut fields.rate_limit_policy, report.name, &policy_parameters(report.policy));
     }
     // The first is the binding refusal, if anything was refused.
@@ -71,12 +120,22 @@ fn tightness(decision: &Decision) -> (bool, bool, Reverse<Duration>, u64) {
     }
 }
 
-fn limit_parameters(report: &QuotaReport<'_>) -> String {
+fn limit_parameters(draft: Draft, report: &QuotaReport<'_>) -> String {
+    let (available, time) = match draft {
+        Draft::Draft10 => ('r', 't'),
+        Draft::Renamed => ('a', 'w'),
+    };
     let remaining = report.decision.remaining();
     match report.policy.more_after(report.decision) {
-        Duration::ZERO => format!("r={remaining}"),
-        wait => format!("r={remaining};t={}", whole_seconds(wait)),
+        Duration::ZERO => format!("{available}={remaining}"),
+        wait => format!("{available}={remaining};{time}={}", whole_seconds(wait)),
     }
+}
+
+fn x_rate_limit(report: &QuotaReport<'_>) -> XRateLimit {
+    let reset_s = whole_seconds(report.decision.reset_after());
+    let reset_s = if report.decision.is_allowed() { reset_s } else { reset_s.max(1) };
+    XRateLimit { limit: report.policy.quota(), remaining: report.decision.remaining(), reset_s }
 }
 
 fn policy_parameters(policy: &Policy) -> String {
@@ -142,12 +201,9 @@ mod tests {
             .zip(&decisions)
             .map(|((name, policy, _), decision)| QuotaReport { name, policy, decision })
             .collect();
-        let want = RateLimitFields {
-            rate_limit: rate_limit.to_owned(),
-            rate_limit_policy: rate_limit_policy.to_owned(),
-            retry_after_s,
-        };
-        assert_eq!(rate_limit_fields(&reports), want);
+        let fields = rate_limit_fields(&reports);
+        assert_eq!((&*fields.rate_limit, &*fields.rate_limit_policy), (rate_limit, rate_limit_policy));
+        assert_eq!(fields.retry_after_s, retry_after_s);
     }
 
     #[test]
@@ -164,6 +220,48 @@ mod tests {
     #[test]
     fn nothing_is_nothing() {
         check(&[], "", "", None);
+        let fields = rate_limit_fields(&[]);
+        assert_eq!((fields.x_rate_limit, fields.violated_policies), (None, vec![]));
+    }
+
+    /// Every field of a refusal by one of two policies, and of an allowed request, as they are in `tests/vectors`.
+    #[test]
+    fn each_draft_has_its_golden_file() {
+        let (device, ip) = (policy(10, 5, 1), policy(200, 100, 60));
+        let golden = [
+            (Draft::Draft10, include_str!("../../tests/vectors/ratelimit_draft10.txt")),
+            (Draft::Renamed, include_str!("../../tests/vectors/ratelimit_renamed.txt")),
+        ];
+        for (draft, golden) in golden {
+            let mut written = String::new();
+            for costs in [&[10_u64, 1][..], &[4]] {
+                let decisions = [decide(&ip, &[1]), decide(&device, costs)];
+                let reports = [
+                    QuotaReport { name: "ip", policy: &ip, decision: &decisions[0] },
+                    QuotaReport { name: "device", policy: &device, decision: &decisions[1] },
+                ];
+                let fields = rate_limit_fields_in(draft, &reports);
+                writeln!(written, "ratelimit: {}", fields.rate_limit).unwrap();
+                writeln!(written, "ratelimit-policy: {}", fields.rate_limit_policy).unwrap();
+                if let Some(seconds) = fields.retry_after_s {
+                    writeln!(written, "retry-after: {seconds}").unwrap();
+                }
+                for (name, value) in fields.x_rate_limit.unwrap().headers() {
+                    writeln!(written, "{name}: {value}").unwrap();
+                }
+                writeln!(written, "violated-policies: {:?}\n", fields.violated_policies).unwrap();
+            }
+            assert_eq!(written, golden, "{draft:?}");
+        }
+    }
+
+    #[test]
+    fn a_reset_is_never_now_on_a_refusal() {
+        let off = policy(0, 1, 1);
+        let decision = decide(&off, &[1]);
+        let report = QuotaReport { name: "off", policy: &off, decision: &decision };
+        let x_rate_limit = rate_limit_fields(&[report]).x_rate_limit;
+        assert_eq!(x_rate_limit, Some(XRateLimit { limit: 0, remaining: 0, reset_s: 1 }));
     }
 
     #[test]

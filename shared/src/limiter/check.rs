@@ -69,6 +69,7 @@ pub struct Refusal {
 
 impl Charge {
     /// A charge of `cost` on `key`, which [keeps](Inheritance::Keep) what is in use when the policy has changed.
+    #[inline]
     pub fn new(policy: Policy, key: KeyHash, cost: Cost) -> Self {
         Self { policy, key, cost, inheritance: Inheritance::default() }
     }

@@ -93,23 +93,31 @@ impl GcraPolicy {
     /// Decides whether `cost` may pass at `now`, which counts as no earlier than the last admission.
     ///
     /// A wait is counted from there: after a step back of the clock the key stands still for at most the step.
-    pub fn check(&self, state: GcraState, now: Timestamp, cost: Cost) -> Transition<GcraState> {
+    pub fn check(&self, mut state: GcraState, now: Timestamp, cost: Cost) -> Transition<GcraState> {
         let now = now.max(state.last_admitted);
-        let debt = self.debt_at(state, now);
-        let free = self.full().saturating_sub(debt);
+        let decision = self.take(&mut state, now, cost);
+        Transition { decision, state, expiry: now.saturating_add(decision.reset_after()) }
+    }
+
+    /// [`check`](Self::check) of a state that lies where it is kept.
+    pub(super) fn take(&self, state: &mut GcraState, now: Timestamp, cost: Cost) -> Decision {
+        let now = now.max(state.last_admitted);
+        let debt = self.debt_at(*state, now);
         if cost > self.burst_capacity {
-            return self.denied(state, now, debt, None);
+            return self.denied(debt, None);
         }
         // Fits: cost is at most burst_capacity here.
         let parts = cost.saturating_mul(self.period.get());
+        let free = self.full().saturating_sub(debt);
         if parts > free {
-            let missing = parts.saturating_sub(free);
-            return self.denied(state, now, debt, Some(self.time_for(missing)));
+            return self.denied(debt, Some(self.time_for(parts.saturating_sub(free))));
         }
         let debt = debt.saturating_add(parts);
-        let state = if cost == 0 { state } else { GcraState { debt, last_admitted: now } };
-        let reset_after = self.time_for(debt);
-        Transition::allowed(state, now, self.units_free(debt), reset_after)
+        if cost > 0 {
+            *state = GcraState { debt, last_admitted: now };
+        }
+        let (remaining, reset_after) = (self.units_free(debt), self.time_for(debt));
+        Decision::Allowed { remaining, reset_after, delay: Duration::ZERO }
     }
 
     /// Gives back `cost` that was taken at `taken_at`, less what has come back of it by itself since.
@@ -178,15 +186,9 @@ impl GcraPolicy {
     /// A policy whose burst or rate is 0. The rate and the period only keep the divisions defined.
     const DENY_ALL: Self = Self { burst_capacity: 0, rate: NonZeroU64::MIN, period: NonZeroU64::MIN };
 
-    fn denied(
-        &self,
-        state: GcraState,
-        now: Timestamp,
-        debt: u64,
-        retry_after: Option<Duration>,
-    ) -> Transition<GcraState> {
-        let reset_after = self.time_for(debt);
-        Transition::denied(state, now, self.units_free(debt), retry_after, reset_after)
+    fn denied(&self, debt: u64, retry_after: Option<Duration>) -> Decision {
+        let (remaining, reset_after) = (self.units_free(debt), self.time_for(debt));
+        Decision::Denied { remaining, retry_after, reset_after }
     }
 
     /// Parts of the whole burst; fits by [`GcraPolicy::new`].
@@ -196,7 +198,8 @@ impl GcraPolicy {
 
     /// Parts not come back at `now`, at most the whole burst.
     fn debt_at(&self, state: GcraState, now: Timestamp) -> u64 {
-        state.debt.saturating_sub(self.parts_in(now.since(state.last_admitted))).min(self.full())
+        let passed_us = now.as_micros().saturating_sub(state.last_admitted.as_micros());
+        state.debt.saturating_sub(passed_us.saturating_mul(self.rate.get())).min(self.full())
     }
 
     /// Parts that come back in `span`; `u64::MAX`, which is any debt, where there are more.
@@ -206,12 +209,14 @@ impl GcraPolicy {
 
     /// Time in which `parts` come back, rounded up: never too early, and 1 µs before it some are missing.
     fn time_for(&self, parts: u64) -> Duration {
-        Duration::from_micros(parts.div_ceil(self.rate.get()))
+        // In lowest terms most rates are 1, and a division takes as long as the rest of a check.
+        Duration::from_micros(if self.rate.get() == 1 { parts } else { parts.div_ceil(self.rate.get()) })
     }
 
     /// Whole units free beside `debt`, rounded down.
     fn units_free(&self, debt: u64) -> Cost {
-        self.full().saturating_sub(debt) / self.period
+        let free = self.full().saturating_sub(debt);
+        if free < self.period.get() { 0 } else { free / self.period }
     }
 }
 

@@ -188,6 +188,29 @@ fn a_changed_policy_brings_along_what_its_charge_says() {
 
 proptest! {
     #[test]
+    fn a_deny_cache_in_front_of_a_table_changes_no_answer(
+        policies in prop::collection::vec(settings(), 4),
+        steps in prop::collection::vec((0..3_000_000_u64, 0..12_u64, 0..6_u64), 1..200),
+    ) {
+        let policies: Vec<Policy> = policies.into_iter().map(|settings| settings.try_into().unwrap()).collect();
+        let (mut behind, mut alone) = (LimiterTable::new(12, SEED), LimiterTable::new(12, SEED));
+        // Eight places for twelve keys of several costs: refusals are pushed out all the time, and free nobody.
+        let (mut cache, mut now) = (DenyCache::new(2, SEED), at_ms(0));
+        for (step_us, identity, cost) in steps {
+            now = now.saturating_add(Duration::from_micros(step_us));
+            let one = charge(policies[usize::try_from(identity % 4).unwrap()], identity, cost);
+            let told = cache.lookup(&one, now).unwrap_or_else(|| {
+                let decision = behind.check_one(&one, now);
+                cache.remember(&one, &decision, now);
+                decision
+            });
+            let want = alone.check_one(&one, now);
+            prop_assert_eq!(told.is_allowed(), want.is_allowed());
+            prop_assert_eq!(told.retry_after(), want.retry_after());
+        }
+    }
+
+    #[test]
     fn a_table_of_every_algorithm_equals_a_ledger_of_everybody(
         policies in prop::collection::vec(settings(), 6),
         steps in prop::collection::vec((0..3_000_000_u64, prop::collection::btree_map(0..24_u64, 0..6_u64, 1..4)), 1..150),

@@ -1,4 +1,4 @@
-//! A text key in, a decision out: ours, governor and throttlecrab in turns, each with the clock it has in use.
+//! A text key in, a decision out: ours, governor and throttlecrab in turns.
 
 use std::hint::black_box;
 use std::num::NonZeroU32;
@@ -8,21 +8,33 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use bench::{KEYS, names};
-use governor::{DefaultKeyedRateLimiter, Quota};
+use governor::clock::{Clock, DefaultClock, FakeRelativeClock};
+use governor::middleware::NoOpMiddleware;
+use governor::state::keyed::DashMapStateStore;
+use governor::{Quota, RateLimiter};
 use shared::limiter::Policy;
 use shared::limiter::check::Charge;
 use shared::limiter::gcra::GcraPolicy;
 use shared::limiter::key::{LocalKeys, TableSeed};
-use shared::limiter::table::{LimiterTable, ShardedTable};
+use shared::limiter::table::ShardedTable;
 use shared::time::Timestamp;
-use throttlecrab::{PeriodicStore, RateLimiter};
+use throttlecrab::{PeriodicStore, RateLimiter as CrabLimiter};
 
-use crate::figure::{Figure, median};
+use crate::figure::{Figure, cpu_ns_each, median, ns_each};
 
 /// One limiter that was told a rate, and is asked for one unit at a time. Keys are `String`s, as governor stores them.
 trait Contestant: Sync {
     fn name(&self) -> &'static str;
-    fn passes(&self, key: &String) -> bool;
+    fn passes(&self, key: &String, given: Timestamp) -> bool;
+}
+
+/// Who tells the time of a check.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Time {
+    /// The caller, who read it once for many checks.
+    Given,
+    /// Each limiter reads the clock that it has in use: the processor's counter (governor), the system's (the others).
+    Read,
 }
 
 /// Rates that let everything pass, or nearly nothing; both with a burst of one second.
@@ -30,79 +42,67 @@ const RATES: [(&str, u32); 2] = [("all pass", 1_000_000), ("nearly all refused",
 
 pub(crate) fn figures(rounds: usize) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
-    for (traffic, rate) in RATES {
-        figures.push(alone(traffic, rate, rounds)?);
-        for threads in [1, 2] {
-            figures.push(shared_by(threads, traffic, rate, rounds)?);
+    for (clock, time) in [("time given", Time::Given), ("own clocks", Time::Read)] {
+        for (traffic, rate) in RATES {
+            for threads in [1, 2] {
+                let contestants = contestants(time, rate)?;
+                let plural = if threads == 1 { "" } else { "s" };
+                let name = format!("GCRA keyed, {threads} thread{plural}, {clock}, {traffic}");
+                figures.push(figure(name, &contestants, &race(&contestants, threads, rounds)));
+            }
         }
     }
     Ok(figures)
 }
 
-/// One owner, as in a Durable Object: ours and throttlecrab have no lock, governor cannot be had without.
-fn alone(traffic: &str, rate: u32, rounds: usize) -> Result<Figure> {
-    let names = names(KEYS);
-    let order = order(&names);
-    let clock = ProcessClock::start();
-    let (mut ours, hashes) = (LimiterTable::new(KEYS, SEED), LocalKeys::new(SEED, "shop", "cart")?);
-    let policy = policy(rate)?;
-    let governor = Governor::new(rate)?;
-    let mut crab = RateLimiter::new(PeriodicStore::with_capacity(KEYS));
-    let mut samples = [Vec::new(), Vec::new(), Vec::new()];
-    for round in 0..=rounds {
-        let ns = [
-            time(&order, |key| {
-                let key = hashes.hash(key.as_bytes()).ok()?;
-                Some(ours.check_one(&Charge::new(policy, key, 1), clock.now()).is_allowed())
-            }),
-            time(&order, |key| Some(governor.passes(key))),
-            time(&order, |key| crab_passes(&mut crab, key, rate)),
-        ];
-        // The first round fills the tables.
-        if round > 0 {
-            samples.iter_mut().zip(ns).for_each(|(samples, ns)| samples.push(ns));
-        }
-    }
-    Ok(figure(format!("GCRA keyed, 1 owner, {traffic}"), &["ours", "governor", "throttlecrab"], &samples))
+fn contestants(time: Time, rate: u32) -> Result<[Box<dyn Contestant>; 3]> {
+    let governor: Box<dyn Contestant> = match time {
+        Time::Given => Box::new(Governor::new(rate, FakeRelativeClock::default())?),
+        Time::Read => Box::new(Governor::new(rate, DefaultClock::default())?),
+    };
+    Ok([Box::new(Ours::new(rate, time)?), governor, Box::new(Crab::new(rate, time))])
 }
 
-/// Several threads, as in a server: ours in shards, throttlecrab behind the lock that its documentation asks for.
-fn shared_by(threads: usize, traffic: &str, rate: u32, rounds: usize) -> Result<Figure> {
-    let contestants: [Box<dyn Contestant>; 3] =
-        [Box::new(Ours::new(rate)?), Box::new(Governor::new(rate)?), Box::new(Crab::new(rate))];
+/// The times of each contestant in ns a check, a sample a round, all in turns.
+fn race(contestants: &[Box<dyn Contestant>; 3], threads: usize, rounds: usize) -> [Vec<f64>; 3] {
     let names = names(KEYS);
     let orders: Vec<Vec<&String>> = (0..threads).map(|thread| rotated(order(&names), thread)).collect();
     let mut samples = [Vec::new(), Vec::new(), Vec::new()];
+    // The first round fills the tables.
     for round in 0..=rounds {
-        for (samples, contestant) in samples.iter_mut().zip(&contestants) {
+        for (samples, contestant) in samples.iter_mut().zip(contestants) {
             let ns = slowest_thread(contestant.as_ref(), &orders);
             if round > 0 {
                 samples.push(ns);
             }
         }
     }
-    let names = contestants.each_ref().map(|contestant| contestant.name());
-    Ok(figure(format!("GCRA keyed, {threads} threads, {traffic}"), &names, &samples))
+    samples
 }
 
 /// Each round's time of ours, the first, by the better of the others.
-fn figure(name: String, names: &[&str; 3], samples: &[Vec<f64>; 3]) -> Figure {
+fn figure(name: String, contestants: &[Box<dyn Contestant>; 3], samples: &[Vec<f64>; 3]) -> Figure {
     let [ours, governor, crab] = samples;
     let ratio = |((ours, governor), crab): ((&f64, &f64), &f64)| ours / governor.min(*crab);
     let ratios = ours.iter().zip(governor).zip(crab).map(ratio).collect();
+    let medians = contestants.iter().zip(samples);
     let note: Vec<String> =
-        names.iter().zip(samples).map(|(name, ns)| format!("{name} {:.0} ns", median(ns))).collect();
+        medians.map(|(contestant, ns)| format!("{} {:.0} ns", contestant.name(), median(ns))).collect();
     Figure { name, unit: "ratio", at_most: Some(0.8), samples: ratios, note: note.join(", ") }
 }
 
+/// One thread is timed on its processor; several wait for each other too, and are timed on the wall.
 fn slowest_thread(contestant: &dyn Contestant, orders: &[Vec<&String>]) -> f64 {
+    if let [order] = orders {
+        return time(order, contestant, |count, work| cpu_ns_each(count, work));
+    }
     let start = Barrier::new(orders.len());
     thread::scope(|scope| {
         let spawn = |order| {
             let start = &start;
             scope.spawn(move || {
                 start.wait();
-                time(order, |key| Some(contestant.passes(key)))
+                time(order, contestant, |count, work| ns_each(count, work))
             })
         };
         let threads: Vec<_> = orders.iter().map(|order| spawn(order.as_slice())).collect();
@@ -110,12 +110,18 @@ fn slowest_thread(contestant: &dyn Contestant, orders: &[Vec<&String>]) -> f64 {
     })
 }
 
-/// ns a call of `passes`, over [`CALLS`] of them.
-fn time(order: &[&String], mut passes: impl FnMut(&String) -> Option<bool>) -> f64 {
+/// ns a check, over [`CALLS`] of them.
+fn time(
+    order: &[&String],
+    contestant: &dyn Contestant,
+    timed: impl FnOnce(usize, &mut dyn FnMut()) -> f64,
+) -> f64 {
+    let mut now = Timestamp::from_millis(1_764_480_000_000);
     let mut passed = 0_usize;
-    let ns = crate::figure::ns_each(CALLS, || {
+    let ns = timed(CALLS, &mut || {
         for key in order.iter().cycle().take(CALLS) {
-            passed += usize::from(passes(black_box(key)) == Some(true));
+            now = now.saturating_add(Duration::from_micros(1));
+            passed += usize::from(contestant.passes(black_box(key), now));
         }
     });
     black_box(passed);
@@ -139,10 +145,6 @@ fn rotated(mut order: Vec<&String>, thread: usize) -> Vec<&String> {
     order
 }
 
-fn policy(rate: u32) -> Result<Policy> {
-    Ok(Policy::Gcra(GcraPolicy::new(rate.into(), rate.into(), Duration::from_secs(1))?))
-}
-
 /// The clock of the queue server: wall time at the start, and monotonic time since.
 struct ProcessClock {
     started_at: Timestamp,
@@ -164,15 +166,15 @@ struct Ours {
     table: ShardedTable,
     hashes: LocalKeys,
     policy: Policy,
-    clock: ProcessClock,
+    clock: Option<ProcessClock>,
 }
 
 impl Ours {
-    fn new(rate: u32) -> Result<Self> {
+    fn new(rate: u32, time: Time) -> Result<Self> {
+        let policy = Policy::Gcra(GcraPolicy::new(rate.into(), rate.into(), Duration::from_secs(1))?);
         let hashes = LocalKeys::new(SEED, "shop", "cart")?;
-        // Room for every key, however unevenly the shards get them.
-        let table = ShardedTable::new(8 * KEYS, SEED);
-        Ok(Self { table, hashes, policy: policy(rate)?, clock: ProcessClock::start() })
+        let clock = (time == Time::Read).then(ProcessClock::start);
+        Ok(Self { table: ShardedTable::new(SERVER_KEYS_MAX, SEED), hashes, policy, clock })
     }
 }
 
@@ -181,38 +183,47 @@ impl Contestant for Ours {
         "ours"
     }
 
-    fn passes(&self, key: &String) -> bool {
-        self.hashes.hash(key.as_bytes()).is_ok_and(|key| {
-            self.table.check_one(&Charge::new(self.policy, key, 1), self.clock.now()).is_allowed()
-        })
+    fn passes(&self, key: &String, given: Timestamp) -> bool {
+        let now = self.clock.as_ref().map_or(given, ProcessClock::now);
+        let key = self.hashes.hash(key.as_bytes());
+        key.is_ok_and(|key| self.table.check_one(&Charge::new(self.policy, key, 1), now).is_allowed())
     }
 }
 
-/// With its defaults: a sharded map, the clock of the processor.
-struct Governor(DefaultKeyedRateLimiter<String>);
+/// With its defaults, but for the clock.
+struct Governor<C: Clock>(RateLimiter<String, DashMapStateStore<String>, C, NoOpMiddleware<C::Instant>>);
 
-impl Governor {
-    fn new(rate: u32) -> Result<Self> {
+impl<C: Clock> Governor<C> {
+    fn new(rate: u32, clock: C) -> Result<Self> {
         let rate = NonZeroU32::new(rate).context("a rate of 0")?;
-        Ok(Self(DefaultKeyedRateLimiter::keyed(Quota::per_second(rate))))
+        Ok(Self(RateLimiter::new(Quota::per_second(rate), DashMapStateStore::default(), clock)))
     }
 }
 
-impl Contestant for Governor {
+impl<C: Clock + Sync> Contestant for Governor<C>
+where
+    C::Instant: Sync,
+{
     fn name(&self) -> &'static str {
         "governor"
     }
 
-    fn passes(&self, key: &String) -> bool {
+    fn passes(&self, key: &String, _given: Timestamp) -> bool {
         self.0.check_key(key).is_ok()
     }
 }
 
-struct Crab(Mutex<RateLimiter<PeriodicStore>>, u32);
+/// Behind the lock that its documentation asks for.
+struct Crab {
+    limiter: Mutex<CrabLimiter<PeriodicStore>>,
+    rate: i64,
+    time: Time,
+}
 
 impl Crab {
-    fn new(rate: u32) -> Self {
-        Self(Mutex::new(RateLimiter::new(PeriodicStore::with_capacity(KEYS))), rate)
+    fn new(rate: u32, time: Time) -> Self {
+        let limiter = Mutex::new(CrabLimiter::new(PeriodicStore::with_capacity(KEYS)));
+        Self { limiter, rate: rate.into(), time }
     }
 }
 
@@ -221,14 +232,20 @@ impl Contestant for Crab {
         "throttlecrab"
     }
 
-    fn passes(&self, key: &String) -> bool {
-        self.0.lock().is_ok_and(|mut limiter| crab_passes(&mut limiter, key, self.1) == Some(true))
+    fn passes(&self, key: &String, given: Timestamp) -> bool {
+        let now = match self.time {
+            Time::Given => UNIX_EPOCH + Duration::from_micros(given.as_micros()),
+            Time::Read => SystemTime::now(),
+        };
+        let Ok(mut limiter) = self.limiter.lock() else { return false };
+        limiter.rate_limit(key, self.rate, self.rate, 1, 1, now).is_ok_and(|(passes, _)| passes)
     }
 }
 
-fn crab_passes(limiter: &mut RateLimiter<PeriodicStore>, key: &str, rate: u32) -> Option<bool> {
-    limiter.rate_limit(key, rate.into(), rate.into(), 1, 1, SystemTime::now()).ok().map(|(passes, _)| passes)
-}
-
 const SEED: TableSeed = TableSeed([7; 16]);
-const CALLS: usize = 200_000;
+
+/// A table as a server has it.
+const SERVER_KEYS_MAX: usize = 1 << 20;
+
+/// A few milliseconds of them, so that whatever else the machine does meets few of the samples.
+const CALLS: usize = 40_000;

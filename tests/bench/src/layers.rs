@@ -12,11 +12,11 @@ use shared::limiter::key::{LocalKeys, TableSeed};
 use shared::limiter::table::ShardedTable;
 use shared::time::Timestamp;
 
-use crate::figure::{Figure, median, ns_each};
+use crate::figure::{Figure, cpu_ns_each, median};
 
 pub(crate) fn figure(rounds: usize) -> Result<Figure> {
     let seed = TableSeed([7; 16]);
-    let table = ShardedTable::new(8 * KEYS, seed);
+    let table = ShardedTable::new(1 << 20, seed);
     let policy = Policy::Gcra(GcraPolicy::new(1_000_000, 1_000_000, Duration::from_secs(1))?);
     let members = LocalKeys::new(seed, "shop", "member")?;
     let shop = Charge::new(policy, LocalKeys::new(seed, "shop", "all")?.hash(b"shop")?, 1);
@@ -24,7 +24,7 @@ pub(crate) fn figure(rounds: usize) -> Result<Figure> {
     let now = Timestamp::from_millis(1_764_480_000_000);
     let run = |with_shop: bool| {
         let mut passed = 0;
-        let ns = ns_each(CALLS, || {
+        let ns = cpu_ns_each(CALLS, || {
             for name in names.iter().cycle().take(CALLS) {
                 let Ok(key) = members.hash(name.as_bytes()) else { continue };
                 let mut charges = vec![Charge::new(policy, key, 1)];
@@ -47,4 +47,4 @@ pub(crate) fn figure(rounds: usize) -> Result<Figure> {
     })
 }
 
-const CALLS: usize = 100_000;
+const CALLS: usize = 20_000;

@@ -71,6 +71,22 @@ impl Entry {
         }
     }
 
+    /// The state of a key that GCRA counts.
+    pub(super) fn gcra(&self) -> Option<GcraState> {
+        match self.kept {
+            Kept::Gcra(_, state) => Some(state),
+            _ => None,
+        }
+    }
+
+    /// The policy and the state of a key that GCRA counts, to be changed in place.
+    pub(super) fn gcra_mut(&mut self) -> Option<(PolicyId, &mut GcraState)> {
+        match &mut self.kept {
+            Kept::Gcra(policy, state) => Some((*policy, state)),
+            _ => None,
+        }
+    }
+
     /// Writes another state, which `policy` counts from now on.
     pub(super) fn keep(&mut self, policy: PolicyId, state: State) {
         self.kept = Kept::new(policy, state);

@@ -33,10 +33,14 @@ use policies::Policies;
 /// Entries looked at for each new key, so that recovered ones leave at least as fast as new ones come.
 const ENTRIES_SWEPT_PER_NEW_KEY: usize = 2;
 
+/// A table less full than this part of its capacity is not swept for a new key, so that keys which come again and again
+/// keep their entries between two calls.
+const SHARE_LEFT_ALONE: usize = 8;
+
 /// Entries looked at by a call that finds no room.
 pub const ENTRIES_SWEPT_WHEN_FULL: usize = 32;
 
-/// States of at most `capacity` keys: 48 bytes each, and 5 to 12 to find it. The algorithms that remember more than
+/// States of at most `capacity` keys: 48 bytes each, and 6 to 12 to find it. The algorithms that remember more than
 /// three numbers add what their files say: a sliding log 8 bytes a unit, sub-windows 8 each, a permit 32.
 #[derive(Debug)]
 pub struct LimiterTable {
@@ -71,7 +75,7 @@ impl LimiterTable {
         Self {
             capacity,
             seed,
-            index: Index::new(capacity),
+            index: Index::new(),
             entries: Chunks::new(),
             policies: Policies::new(),
             hand: 0,
@@ -90,6 +94,7 @@ impl LimiterTable {
     }
 
     /// [`check`](Self::check) of one charge that nobody holds, without an allocation of its own.
+    #[inline]
     pub fn check_one(&mut self, charge: &Charge, now: Timestamp) -> Decision {
         self.check_at(self.slot_of(charge.key), charge, now)
     }
@@ -188,14 +193,32 @@ impl LimiterTable {
 
     /// [`check_one`](Self::check_one) of the key whose slot hash is known.
     fn check_at(&mut self, slot: u64, charge: &Charge, now: Timestamp) -> Decision {
-        if let Some(position) = self.find(slot, charge.key) {
-            let transition = self.judge(Some(position), charge, None, now, charge.cost);
-            let decision = transition.decision;
-            if is_stored(charge, &decision) {
-                self.keep(position, &charge.policy, transition.state);
-            }
-            return decision;
+        let Some(position) = self.find(slot, charge.key) else { return self.check_new(slot, charge, now) };
+        if let Some((policy, state)) = self.gcra_at(position, charge) {
+            return policy.take(state, now, charge.cost);
         }
+        let transition = self.judge(Some(position), charge, None, now, charge.cost);
+        if is_stored(charge, &transition.decision) {
+            self.keep(position, &charge.policy, transition.state);
+        }
+        transition.decision
+    }
+
+    /// What nearly every request meets: GCRA, under the policy that has counted the key. It is changed in place, because
+    /// copies of states cost as much as the decision.
+    fn gcra_at<'c>(
+        &mut self,
+        position: usize,
+        charge: &'c Charge,
+    ) -> Option<(&'c GcraPolicy, &mut GcraState)> {
+        let (id, state) = self.entries.get_mut(position)?.gcra_mut()?;
+        match (self.policies.get(id)?, &charge.policy) {
+            (Policy::Gcra(held), Policy::Gcra(policy)) if held == policy => Some((policy, state)),
+            _ => None,
+        }
+    }
+
+    fn check_new(&mut self, slot: u64, charge: &Charge, now: Timestamp) -> Decision {
         self.make_room(1, now);
         let transition = self.judge(None, charge, None, now, charge.cost);
         if charge.cost == 0 || !transition.decision.is_allowed() {
@@ -269,9 +292,14 @@ impl LimiterTable {
 
     fn is_as_new(&self, position: usize, now: Timestamp) -> bool {
         let Some(entry) = self.entries.get(position) else { return false };
-        self.policies.get(entry.policy()).is_some_and(|policy| policy.is_as_new(&entry.state(), now))
+        match (self.policies.get(entry.policy()), entry.gcra()) {
+            (Some(Policy::Gcra(policy)), Some(state)) => policy.is_as_new(state, now),
+            (Some(policy), _) => policy.is_as_new(&entry.state(), now),
+            (None, _) => false,
+        }
     }
 
+    #[inline]
     fn slot_of(&self, key: KeyHash) -> u64 {
         key.slot_hash(self.seed)
     }
@@ -285,9 +313,11 @@ impl LimiterTable {
         self.capacity.saturating_sub(self.entries.len())
     }
 
-    /// Sweeps before `new_keys` come: a little always, more where they would not fit. Entries may move.
+    /// Sweeps before `new_keys` come: a little in a table that fills, more where they would not fit. Entries may move.
     fn make_room(&mut self, new_keys: usize, now: Timestamp) {
-        self.sweep(new_keys.saturating_mul(ENTRIES_SWEPT_PER_NEW_KEY), now);
+        if self.entries.len() >= self.capacity / SHARE_LEFT_ALONE {
+            self.sweep(new_keys.saturating_mul(ENTRIES_SWEPT_PER_NEW_KEY), now);
+        }
         for _ in 0..ENTRIES_SWEPT_WHEN_FULL {
             if new_keys <= self.room() {
                 break;

@@ -89,3 +89,40 @@ impl PolicyId {
 fn hash(policy: &Policy) -> u64 {
     fold(policy.quota() ^ 0x9e37_79b9_7f4a_7c15, micros(policy.window()) ^ 0xd1b5_4a32_d192_ed03)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limiter::lockout::LockoutPolicy;
+    use core::time::Duration;
+
+    /// All alike in quota and window, so that only equality tells them apart.
+    fn policy(lock_s: u64) -> Policy {
+        let lock = Duration::from_secs(lock_s);
+        Policy::Lockout(LockoutPolicy::new(3, Duration::from_secs(1), lock).unwrap())
+    }
+
+    #[test]
+    fn a_policy_is_held_once_and_its_place_is_used_again() {
+        let mut policies = Policies::new();
+        let ids: Vec<PolicyId> = (0..100).map(|lock| policies.hold(&policy(lock))).collect();
+        for (lock, id) in (0..).zip(&ids) {
+            assert_eq!(policies.hold(&policy(lock)), *id);
+            assert_eq!(policies.get(*id), Some(&policy(lock)));
+        }
+        // Each has two entries: the first release leaves it, the second frees its place.
+        for id in &ids {
+            policies.release(*id);
+        }
+        assert_eq!(policies.hold(&policy(99)), ids[99]);
+        policies.release(ids[99]);
+        for id in &ids {
+            policies.release(*id);
+        }
+        for lock in 1_000..1_100 {
+            let id = policies.hold(&policy(lock));
+            assert_eq!(policies.get(id), Some(&policy(lock)));
+        }
+        assert_eq!(policies.held.len(), 100);
+    }
+}

@@ -51,6 +51,7 @@ impl ShardedTable {
     }
 
     /// See [`LimiterTable::check_one`].
+    #[inline]
     pub fn check_one(&self, charge: &Charge, now: Timestamp) -> Decision {
         let slot = charge.key.slot_hash(self.seed);
         self.lock(Self::shard_of(slot)).check_at(slot, charge, now)
@@ -148,4 +149,4 @@ impl Shard {
 }
 
 /// Many more than threads, so that two of them want the same lock in few of their calls.
-const SHARDS: usize = 64;
+const SHARDS: usize = 16;

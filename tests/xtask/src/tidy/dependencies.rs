@@ -61,7 +61,7 @@ const ARROWS: [(&str, &str); 9] = [
 ];
 
 /// Pure computation only: no input or output, clock, random source or runtime.
-const SHARED_KNOWS: [&str; 15] = [
+const SHARED_KNOWS: [&str; 14] = [
     "askama",
     "data-encoding",
     "hashbrown",
@@ -74,7 +74,6 @@ const SHARED_KNOWS: [&str; 15] = [
     "serde",
     "serde_json",
     "sha2",
-    "siphasher",
     "thiserror",
     "toml",
 ];
