@@ -44,7 +44,7 @@ impl DenyCache {
 
     /// The refusal that still stands for this charge, its waits counted from `now`; `None`: ask the object.
     ///
-    /// `remaining` is what it was at the refusal.
+    /// `remaining` is what it was at the refusal, and the wait too: where a smaller cost passed since, it is longer in truth.
     pub fn lookup(&self, charge: &Charge, now: Timestamp) -> Option<Decision> {
         let start = self.set_start(charge);
         let set = self.slots.get(start..)?.iter().take(WAYS).flatten();

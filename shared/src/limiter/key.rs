@@ -49,8 +49,8 @@ impl Key<'_> {
     }
 }
 
-/// Hashes the identities of one service and action for the tables of this process: ten times as fast as [`Key::hash`],
-/// and worth nothing elsewhere, because another process has another secret.
+/// Hashes the identities of one service and action for the tables of this process: a fraction of the price of
+/// [`Key::hash`], and worth nothing elsewhere, because another process has another secret.
 ///
 /// A polynomial over the integers modulo 2^127 - 1, in blocks of 15 bytes, at a secret point (Carter and Wegman, "New hash
 /// functions and their use in authentication and set equality", 1981). Whatever two identities somebody chooses who does
