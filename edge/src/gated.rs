@@ -30,7 +30,7 @@ pub(crate) async fn answer(
     path: &CanonicalPath,
 ) -> Result<Response, Refusal> {
     let buyer = incoming.buyer()?;
-    let plan = Plan::of_request(shop, Some(route));
+    let plan = Plan::of_request(shop, Some(route), &buyer);
     let mut ledger = Ledger::default();
     let subject = buyer.subject(shop, Some(route));
     limits::check(incoming, &plan, &[Stage::Personal], &subject, &mut ledger).await?;
@@ -97,7 +97,7 @@ impl Gated<'_> {
     /// Joins and enters by one call to the queue server, as it seems that nobody waits.
     async fn ask(&self, snapshot: Option<&Arc<Snapshot>>) -> Result<Response, Refusal> {
         let incoming = self.incoming;
-        let joining = Plan::of_join(&incoming.isolate.config);
+        let joining = Plan::of_join(&incoming.isolate.config, self.buyer);
         let subject = self.buyer.subject(self.shop, None);
         limits::check(incoming, &joining, &Stage::ALL, &subject, &mut Ledger::default()).await?;
         let path = format!("events/{}/ticket", self.event);

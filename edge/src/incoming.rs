@@ -5,7 +5,7 @@ use crate::isolate::Isolate;
 use crate::memory::RoomMemory;
 use crate::refusal::Refusal;
 use futures_util::TryStreamExt;
-use shared::config::ClientIpSource;
+use shared::config::{ClientIpSource, Credentials};
 use shared::gate::{Buyer, return_path_of};
 use shared::http::client::ClientAddress;
 use shared::http::language::Language;
@@ -38,6 +38,8 @@ pub(crate) struct Incoming {
     pub(crate) origin: Option<String>,
     cookies: Option<String>,
     authorization: Option<String>,
+    api_key: Option<String>,
+    bypass_token: Option<String>,
     context: Context,
 }
 
@@ -67,6 +69,8 @@ impl Incoming {
             origin: headers.get("origin")?,
             cookies: headers.get("cookie")?,
             authorization: headers.get("authorization")?,
+            api_key: headers.get("x-api-key")?,
+            bypass_token: headers.get("fairgate-bypass")?,
             isolate,
             env,
             request,
@@ -78,8 +82,12 @@ impl Incoming {
     /// Who asks.
     pub(crate) fn buyer(&self) -> std::result::Result<Buyer<'_>, Refusal> {
         let Isolate { config, keys, .. } = &*self.isolate;
-        let (cookies, authorization) = (self.cookies.as_deref(), self.authorization.as_deref());
-        Ok(Buyer::read(config, keys, self.address, cookies, authorization)?)
+        let credentials = Credentials {
+            authorization: self.authorization.as_deref(),
+            api_key: self.api_key.as_deref(),
+            bypass_token: self.bypass_token.as_deref(),
+        };
+        Ok(Buyer::read(config, keys, self.address, self.cookies.as_deref(), &credentials)?)
     }
 
     /// A field as text; several of one name are joined by commas.

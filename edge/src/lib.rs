@@ -52,11 +52,11 @@ async fn limited(
     route: Option<&RouteConfig>,
     caller: Caller<'_>,
 ) -> std::result::Result<Response, Refusal> {
-    let plan = Plan::of_request(shop, route);
-    if plan.is_empty() {
+    if !Plan::may_limit(&incoming.isolate.config, shop, route) {
         return origin::pass_through(incoming, shop).await;
     }
     let buyer = incoming.buyer()?;
+    let plan = Plan::of_request(shop, route, &buyer);
     let subject = buyer.subject(shop, route);
     let limited = limits::check(incoming, &plan, &Stage::ALL, &subject, &mut Ledger::default()).await;
     limited.map_err(|refusal| refusal.readable_by(caller))?;

@@ -36,7 +36,7 @@ pub(super) async fn join(
     event: &EventId,
 ) -> Result<Response, Refusal> {
     let buyer = incoming.buyer()?;
-    let plan = Plan::of_join(&incoming.isolate.config);
+    let plan = Plan::of_join(&incoming.isolate.config, &buyer);
     let subject = buyer.subject(shop, None);
     limits::check(incoming, &plan, &Stage::ALL, &subject, &mut Ledger::default()).await?;
     forward(incoming, event, "POST", "ticket").await

@@ -3,7 +3,7 @@
 use super::origin::canonical_host;
 use super::policy::{LimitChoice, Policies};
 use super::section::{Report, Section};
-use super::{ConfigErrors, EventConfig, JoinConfig, PolicyConfig, PollConfig, ShopConfig, WebOrigin};
+use super::{Callers, ConfigErrors, EventConfig, JoinConfig, PolicyConfig, PollConfig, ShopConfig, WebOrigin};
 use crate::http::cookie::{CookieDomain, CookieMode};
 use crate::http::path::CanonicalPath;
 use crate::ids::EventId;
@@ -32,6 +32,8 @@ pub struct Config {
     pub join: JoinConfig,
     /// Budget of polls.
     pub poll: PollConfig,
+    /// API clients, and who passes by all limits.
+    pub callers: Callers,
     shops_by_host: BTreeMap<String, usize>,
 }
 
@@ -91,6 +93,7 @@ impl Config {
         let site_limits = site.as_ref().map(|site| site.limits.clone()).unwrap_or_default();
         let mut shops = ShopConfig::read_all(&mut root, &policies, &site_limits, prefix.as_ref());
         let events = EventConfig::read_all(&mut root, &mut shops);
+        let callers = Callers::read(&mut root, &policies, &shops);
         root.finish();
         let hosts = shops
             .iter()
@@ -107,6 +110,7 @@ impl Config {
             policies,
             join,
             poll: poll?,
+            callers,
             shops_by_host,
         })
     }
@@ -233,7 +237,7 @@ fn parse_public_url(text: &str) -> Result<WebOrigin, String> {
     }
 }
 
-fn parse_network(text: &str) -> Result<IpNet, &'static str> {
+pub(super) fn parse_network(text: &str) -> Result<IpNet, &'static str> {
     text.parse().map_err(|_| "write a network such as 10.0.0.0/8 or 2001:db8::/32")
 }
 

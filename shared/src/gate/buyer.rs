@@ -1,7 +1,7 @@
 //! Who asks: what a request presents of address, device, tickets and passes.
 
 use super::Subject;
-use crate::config::{Config, RouteConfig, ShopConfig};
+use crate::config::{ClientConfig, Config, Credentials, RouteConfig, ShopConfig};
 use crate::http::client::ClientAddress;
 use crate::http::cookie::{Cookie, presented_tickets, values};
 use crate::http::reason::Reason;
@@ -22,6 +22,10 @@ pub struct Buyer<'r> {
     pub cookies: &'r str,
     /// The `Authorization` field.
     pub authorization: Option<&'r str>,
+    /// The API client whose key is presented.
+    pub client: Option<&'r ClientConfig>,
+    /// Whether the request passes by all limits; no gate opens by it.
+    pub is_bypassed: bool,
 }
 
 /// A ticket that the edge may show a place for.
@@ -39,11 +43,11 @@ impl<'r> Buyer<'r> {
     /// # Errors
     /// [`Reason::HeadersTooLarge`] where the cookies are longer than [`COOKIE_BYTES_MAX`].
     pub fn read(
-        config: &Config,
+        config: &'r Config,
         keys: &EdgeKeys,
         address: ClientAddress,
         cookies: Option<&'r str>,
-        authorization: Option<&'r str>,
+        credentials: &Credentials<'r>,
     ) -> Result<Self, Reason> {
         let cookies = cookies.unwrap_or_default();
         if cookies.len() > COOKIE_BYTES_MAX {
@@ -51,20 +55,36 @@ impl<'r> Buyer<'r> {
         }
         let name = config.site.cookie_mode.name(Cookie::Device);
         let device = values([cookies.as_bytes()], &name).find_map(|cookie| keys.open_device(cookie).ok());
-        Ok(Self { address, device, cookies, authorization })
+        Ok(Self {
+            address,
+            device,
+            cookies,
+            authorization: credentials.authorization,
+            client: config.callers.client(credentials),
+            is_bypassed: config.callers.is_bypassed(credentials, address),
+        })
     }
 
     /// Who and what this request is, as far as limits count, before its SKU is known.
-    pub fn subject<'a>(&self, shop: &'a ShopConfig, route: Option<&'a RouteConfig>) -> Subject<'a> {
+    pub fn subject<'a>(&self, shop: &'a ShopConfig, route: Option<&'a RouteConfig>) -> Subject<'a>
+    where
+        'r: 'a,
+    {
         Subject {
             shop_id: &shop.id,
             address: Some(self.address),
             device: self.device,
             member: None,
-            client: None,
+            client: self.client_of(shop).map(|client| client.id.as_str()),
             route: route.map_or("", |route| &route.id),
             sku: None,
         }
+    }
+
+    /// The API client, where it may call this shop.
+    pub fn client_of(&self, shop: &ShopConfig) -> Option<&'r ClientConfig> {
+        let is_ours = |client: &&ClientConfig| client.shop_id.as_ref().is_none_or(|id| *id == shop.id);
+        self.client.filter(is_ours)
     }
 
     /// The first ticket of `event` that carries the edge's tag.

@@ -32,7 +32,7 @@ pub use forwarding::{
     return_path_of,
 };
 pub use limits::{
-    Bound, Home, HomeCall, HomeCheck, Ledger, Limit, MEMBER_BYTES_MAX, Plan, Refund, Stage, Subject, Verdict,
+    Bound, Home, HomeCall, HomeCheck, Ledger, Limit, MEMBER_BYTES_MAX, Plan, Stage, Subject, Verdict,
     by_home, judge, poll_limit, refused_already,
 };
 pub use outcome::{outcome_of, session_word};

@@ -1,14 +1,18 @@
 //! What a request presents.
 
 use crate::fixtures::{NOW_S, config, event, keys, place};
+use shared::config::{Config, Credentials};
 use shared::gate::{Buyer, COOKIE_BYTES_MAX};
 use shared::http::client::ClientAddress;
 use shared::http::reason::Reason;
 use shared::token::{DeviceId, Ticket};
+use std::sync::LazyLock;
 
 fn read<'r>(cookies: &'r str, authorization: Option<&'r str>) -> Result<Buyer<'r>, Reason> {
+    static CONFIG: LazyLock<Config> = LazyLock::new(config);
     let address = ClientAddress::from_peer("192.0.2.1".parse().unwrap());
-    Buyer::read(&config(), keys().edge(), address, Some(cookies), authorization)
+    let credentials = Credentials { authorization, ..Credentials::default() };
+    Buyer::read(&CONFIG, keys().edge(), address, Some(cookies), &credentials)
 }
 
 fn ticket(number: u64) -> String {

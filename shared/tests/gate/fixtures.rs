@@ -71,6 +71,8 @@ pub(crate) fn buyer(address: &str, device: Option<u8>) -> Buyer<'static> {
         device: device.map(|byte| DeviceId([byte; 16])),
         cookies: "",
         authorization: None,
+        client: None,
+        is_bypassed: false,
     }
 }
 

@@ -6,10 +6,10 @@ use shared::gate::{Buyer, Limit, Plan, Stage, Subject, by_home, judge};
 use shared::limiter::Decision;
 use std::time::Duration;
 
-fn of<'c>(config: &'c Config, buyer: &Buyer<'_>) -> Vec<Limit<'c>> {
+fn of<'c>(config: &'c Config, buyer: &Buyer<'c>) -> Vec<Limit<'c>> {
     let shop = &config.shops[0];
     let route = &shop.routes[0];
-    Plan::of_request(shop, Some(route)).limits(Stage::Personal, &buyer.subject(shop, Some(route)))
+    Plan::of_request(shop, Some(route), buyer).limits(Stage::Personal, &buyer.subject(shop, Some(route)))
 }
 
 const ALLOWED: Option<Decision> =
@@ -22,7 +22,7 @@ fn denied(retry_after: Option<Duration>) -> Decision {
 #[test]
 fn devices_come_first_and_addresses_last() {
     let config = config();
-    let names = |buyer: &Buyer<'_>| of(&config, buyer).iter().map(|limit| limit.name).collect::<Vec<_>>();
+    let names = |buyer: &Buyer<'static>| of(&config, buyer).iter().map(|limit| limit.name).collect::<Vec<_>>();
     assert_eq!(names(&buyer("192.0.2.1", Some(1))), ["narrow", "wide"]);
     assert_eq!(names(&buyer("192.0.2.1", None)), ["wide"]);
 }
@@ -30,10 +30,10 @@ fn devices_come_first_and_addresses_last() {
 #[test]
 fn keys_follow_the_shop_the_policy_and_who_asks() {
     let config = config();
-    let keys = |shop_id: &'static str, buyer: &Buyer<'_>| {
+    let keys = |shop_id: &'static str, buyer: &Buyer<'static>| {
         let (shop, route) = (&config.shops[0], &config.shops[0].routes[0]);
         let subject = Subject { shop_id, ..buyer.subject(shop, Some(route)) };
-        let limits = Plan::of_request(shop, Some(route)).limits(Stage::Personal, &subject);
+        let limits = Plan::of_request(shop, Some(route), buyer).limits(Stage::Personal, &subject);
         limits.iter().map(|limit| limit.charge.key).collect::<Vec<_>>()
     };
     let one = keys("alpha", &buyer("192.0.2.1", Some(1)));
@@ -51,7 +51,7 @@ fn one_home_holds_all_limits_of_a_device_and_one_all_of_an_address() {
     let config = config();
     let buyer = buyer("2001:db8::1", Some(9));
     let subject = buyer.subject(&config.shops[0], None);
-    let joining = Plan::of_join(&config).limits(Stage::Personal, &subject);
+    let joining = Plan::of_join(&config, &buyer).limits(Stage::Personal, &subject);
     let limits: Vec<Limit<'_>> = of(&config, &buyer).into_iter().chain(joining).collect();
     assert_eq!(limits.len(), 4);
     let calls = by_home(&limits);

@@ -1,7 +1,7 @@
 //! What a request took so far, and what is given back of it.
 
 use super::{Home, Limit, by_home};
-use crate::limiter::check::Charge;
+use crate::limiter::home::Refund;
 use crate::limiter::{Decision, Policy};
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
@@ -10,15 +10,6 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger<'a> {
     taken: Vec<(Home<'a>, Refund)>,
-}
-
-/// A cost that was taken and is given back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refund {
-    /// What was taken.
-    pub charge: Charge,
-    /// When, by the clock of the home that took it.
-    pub taken_at: Timestamp,
 }
 
 impl<'a> Ledger<'a> {

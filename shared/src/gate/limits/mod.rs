@@ -21,7 +21,7 @@ mod subject;
 mod verdict;
 
 pub use home::{Home, HomeCall, HomeCheck, by_home};
-pub use ledger::{Ledger, Refund};
+pub use ledger::Ledger;
 pub use plan::{Plan, Stage};
 pub use subject::{MEMBER_BYTES_MAX, Subject};
 pub use verdict::{Bound, Verdict, judge, refused_already};

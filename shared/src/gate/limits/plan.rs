@@ -1,6 +1,7 @@
 //! The limits of a request, in the order in which they are asked.
 
 use super::{Home, Limit, Subject};
+use crate::gate::Buyer;
 use crate::config::{
     Config, KeyPart, LimitChoice, PolicyConfig, PolicyMode, RouteConfig, RouteKind, ShopConfig,
 };
@@ -32,19 +33,22 @@ pub struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// The plan of a request to the shop: of its route, or of none.
-    pub fn of_request(shop: &'a ShopConfig, route: Option<&'a RouteConfig>) -> Self {
-        let limits = match route {
-            Some(RouteConfig { kind: RouteKind::Bypass, .. }) => &[],
-            Some(route) => route.limits.as_slice(),
-            None => shop.limits.as_slice(),
-        };
-        Self { limits: vec![limits] }
+    /// The plan of a request to the shop: what its route, or else the shop, limits, and what the API client's plan does.
+    /// Who bypasses is limited by nothing.
+    pub fn of_request(shop: &'a ShopConfig, route: Option<&'a RouteConfig>, buyer: &Buyer<'a>) -> Self {
+        let is_bypass = route.is_some_and(|route| route.kind == RouteKind::Bypass);
+        if is_bypass || buyer.is_bypassed {
+            return Self { limits: Vec::new() };
+        }
+        let limits = route.map_or(&shop.limits, |route| &route.limits);
+        let client = buyer.client_of(shop).map(|client| client.limits.as_slice());
+        Self { limits: [Some(limits.as_slice()), client].into_iter().flatten().collect() }
     }
 
     /// The plan of a join.
-    pub fn of_join(config: &'a Config) -> Self {
-        Self { limits: vec![&config.join.limits] }
+    pub fn of_join(config: &'a Config, buyer: &Buyer<'_>) -> Self {
+        let limits = if buyer.is_bypassed { &[] } else { config.join.limits.as_slice() };
+        Self { limits: vec![limits] }
     }
 
     /// The plan of these limits, whatever names them.
@@ -52,10 +56,11 @@ impl<'a> Plan<'a> {
         Self { limits: vec![limits] }
     }
 
-    /// Whether nothing limits the request, whoever asks.
-    pub fn is_empty(&self) -> bool {
-        let mut policies = self.limits.iter().copied().flatten().flat_map(|choice| &choice.policies);
-        policies.all(|policy| policy.mode == PolicyMode::Off)
+    /// Whether anything may limit such a request, whoever asks; where it is false, nobody need find out who asks.
+    pub fn may_limit(config: &Config, shop: &ShopConfig, route: Option<&RouteConfig>) -> bool {
+        let limits = route.map_or(&shop.limits, |route| &route.limits);
+        let mut policies = limits.iter().flat_map(|choice| &choice.policies);
+        policies.any(|policy| policy.mode != PolicyMode::Off) || config.callers.have_plans()
     }
 
     /// The limits of one stage for this subject. Empty: no home is asked. Policies that are off are not among them.
