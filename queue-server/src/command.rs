@@ -2,16 +2,13 @@
 
 use crate::{
     access::AccessAction,
+    check,
     keys::{KeyFile, PreparedKey},
     serve::{self, ServeOptions, StoreKind},
 };
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
-use shared::{
-    config::{Config, RouteKind},
-    http::cookie::CookieMode,
-    token::KeyId,
-};
+use shared::{config::Config, token::KeyId};
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -34,6 +31,18 @@ enum Action {
         /// The configuration file.
         #[arg(long, value_name = "FILE", default_value = "fairgate.toml")]
         config: PathBuf,
+        /// The configuration that runs now: say what becomes of what its limits have counted.
+        #[arg(long, value_name = "FILE")]
+        before: Option<PathBuf>,
+    },
+    /// Say how large a limit may be, from the workers or connections behind it.
+    Size {
+        /// Places in the pool: how many requests it works on at once.
+        #[arg(long)]
+        pool: u32,
+        /// How long one request holds its place.
+        #[arg(long, value_name = "MS")]
+        work_ms: u64,
     },
     /// Print the keys that an edge gets, one line, for its secret binding. Makes the secrets on the first run.
     EdgeKeys(DataDir),
@@ -94,7 +103,11 @@ impl Command {
     pub fn run(self) -> Result<()> {
         match self.action {
             Action::Serve(options) => serve(options),
-            Action::Check { config } => check(&config),
+            Action::Check { config, before } => check(&config, before.as_deref()),
+            Action::Size { pool, work_ms } => {
+                println!("{}", check::sizing(pool, work_ms)?);
+                Ok(())
+            }
             Action::EdgeKeys(DataDir { data_dir }) => {
                 println!("{}", KeyFile::open(&data_dir)?.server_keys().edge().to_text());
                 Ok(())
@@ -113,39 +126,11 @@ fn serve(options: Serve) -> Result<()> {
     serve::run(ServeOptions { config, data_dir, listen, store: options.store })
 }
 
-fn check(path: &Path) -> Result<()> {
+fn check(path: &Path, before: Option<&Path>) -> Result<()> {
     let config = read_config(path)?;
-    let site = &config.site;
-    let cookies = match site.cookie_mode {
-        CookieMode::Development => "development cookies",
-        CookieMode::Host | CookieMode::Domain(_) => "production cookies",
-    };
-    println!("{}: good.", path.display());
-    println!(
-        "Buyers reach the edge at {}; Fairgate's own calls lie under {} ({cookies}).",
-        site.public_url, site.prefix
-    );
-    println!(
-        "The queue server listens on {} and keeps its data in {}.",
-        config.server.listen, config.server.data_dir
-    );
-    for shop in &config.shops {
-        let gated = shop.routes.iter().filter(|route| matches!(route.kind, RouteKind::Gated { .. })).count();
-        println!("Shop {}: {} at {}, {gated} gated routes.", shop.id, shop.hosts.join(", "), shop.origin);
-    }
-    for event in &config.events {
-        println!(
-            "Event {} of shop {}: {} SKUs, at most {} buyers inside, at most {} let in per second; a turn waits {} s, \
-             a pass lives {} s, a session at most {} s.",
-            event.id,
-            event.shop_id,
-            event.skus.len(),
-            event.capacity,
-            event.admission_rate_per_s,
-            event.turn_grace.as_secs(),
-            event.pass_life.as_secs(),
-            event.session_max.as_secs(),
-        );
+    println!("{}: good.\n{}", path.display(), check::report(&config));
+    if let Some(before) = before {
+        println!("{}", check::changes(&read_config(before)?, &config));
     }
     Ok(())
 }

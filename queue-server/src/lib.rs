@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod app;
+pub mod check;
 pub mod clock;
 pub mod command;
 pub mod http;

@@ -189,7 +189,7 @@ fn a_route_is_gated_in_one_way_or_bypassed() {
         "sku = {",
         "bypass = true\nsku = {",
         &[
-            "f:10: shop[0].route[0]: a bypassed route is neither gated nor limited; remove bypass, or sku and limits",
+            "f:10: shop[0].route[0]: a bypassed route is neither gated nor limited; remove bypass, or sku, limits and action",
         ],
     );
     let policy =

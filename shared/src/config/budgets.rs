@@ -1,6 +1,6 @@
 //! `[join]` and `[poll]`: the budgets of Fairgate's own calls.
 
-use super::policy::{LimitChoice, Policies};
+use super::policy::{LimitChoice, ListOf, Policies};
 use super::section::Section;
 use crate::limiter::Policy;
 use crate::limiter::gcra::GcraPolicy;
@@ -43,7 +43,7 @@ impl JoinConfig {
     /// Without limits of its own a join is limited by the built-in policies, never by none.
     pub(super) fn read(mut section: Section<'_>, policies: &Policies) -> Self {
         let limits = match section.optional("limits") {
-            Some(value) => policies.read_limits(&value),
+            Some(value) => policies.read_limits(&value, ListOf::Joins),
             None => {
                 let built_in = ["join-device", "join-ip"].iter().filter_map(|name| policies.find(name));
                 built_in.map(LimitChoice::of).collect()

@@ -1,12 +1,12 @@
 //! `[[plan]]`, `[[client]]` and `[bypass]`: callers whom the file knows by a secret or by their network.
 
+use super::ShopConfig;
 use super::name::parse_name;
 use super::networks::NetworkSet;
-use super::policy::{KeyPart, LimitChoice, Policies};
+use super::policy::{LimitChoice, ListOf, Policies};
 use super::section::{Section, Value};
 use super::site::parse_network;
 use super::unique::Unique;
-use super::ShopConfig;
 use crate::http::client::ClientAddress;
 use data_encoding::HEXLOWER_PERMISSIVE;
 use sha2::{Digest, Sha256};
@@ -176,13 +176,9 @@ fn read_plans(root: &mut Section<'_>, policies: &Policies) -> BTreeMap<String, V
 
 /// The limits of a plan: each by client, so that its clients never share a count.
 fn read_plan_limits(value: &Value<'_>, policies: &Policies) -> Vec<LimitChoice> {
-    let limits = policies.read_limits(value);
+    let limits = policies.read_limits(value, ListOf::Plan);
     if limits.len() > PLAN_LIMITS_MAX {
         value.error(format!("a plan has at most {PLAN_LIMITS_MAX} limits; got {}", limits.len()));
-    }
-    let mut members = limits.iter().flat_map(|choice| &choice.policies);
-    if let Some(policy) = members.find(|policy| !policy.key.has(KeyPart::Client)) {
-        value.error(format!("{} does not count by client, so the clients of this plan would share it", policy.name));
     }
     limits
 }
@@ -201,7 +197,9 @@ fn hash(secret: &str) -> Option<SecretHash> {
 
 fn parse_hash(text: &str) -> Result<SecretHash, &'static str> {
     let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok();
-    bytes.and_then(|bytes| bytes.try_into().ok()).ok_or("write the SHA-256 of the secret, 64 hexadecimal digits")
+    bytes
+        .and_then(|bytes| bytes.try_into().ok())
+        .ok_or("write the SHA-256 of the secret, 64 hexadecimal digits")
 }
 
 const CLIENTS_MAX: usize = 10_000;
@@ -211,6 +209,6 @@ const NETWORKS_MAX: usize = 10_000;
 /// Keys of one client, and internal tokens: two are in use while one replaces the other.
 const KEYS_MAX: usize = 8;
 
-/// Beside the client's own share of a route's limits, this fits one check.
+/// Beside the limits of a route that count by client, as many fit one check.
 const PLAN_LIMITS_MAX: usize = 4;
 const SECRET_BYTES_MAX: usize = 256;

@@ -3,8 +3,11 @@
 //! One file is shared by the edge and the queue server. [`Config::parse`] either returns a configuration in which every
 //! reference resolves and every number is in range, or all the errors it found, each with file, line and key.
 
+mod actions;
 mod budgets;
+mod change;
 mod clients;
+mod coverage;
 mod error;
 mod event;
 mod live;
@@ -17,9 +20,13 @@ mod section;
 mod shop;
 mod site;
 mod unique;
+mod words;
 
+pub use actions::ActionName;
 pub use budgets::{JoinConfig, PollConfig};
+pub use change::{ChangeEffect, PolicyChange, PolicyVersion, policy_changes};
 pub use clients::{Callers, ClientConfig, Credentials};
+pub use coverage::{CoverageKind, RouteCoverage};
 pub use error::{ConfigError, ConfigErrors};
 pub use event::{EventConfig, LaneConfig};
 pub use live::{OverrideError, PolicyOverride};

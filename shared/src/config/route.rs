@@ -1,6 +1,7 @@
 //! `[[shop.route]]`: which requests of a shop are gated, limited or bypassed.
 
-use super::policy::{LimitChoice, ShopPolicies};
+use super::actions::ActionName;
+use super::policy::{LimitChoice, ListOf, ShopPolicies};
 use super::section::{Section, Value};
 use super::unique::Unique;
 use crate::http::path::{CanonicalPath, RoutePattern};
@@ -16,7 +17,10 @@ pub struct RouteConfig {
     pub pattern: RoutePattern,
     /// What is done with a request that matches.
     pub kind: RouteKind,
-    /// What such a request must satisfy, all of it: the limits of the site, of the shop, and the route's own.
+    /// What it does, as `[actions]` names it.
+    pub action: Option<ActionName>,
+    /// What such a request must satisfy, all of it: the limits of the site, of the shop, the route's own, and
+    /// its action's.
     pub limits: Vec<LimitChoice>,
 }
 
@@ -83,12 +87,16 @@ impl RouteConfig {
         let bypass = section.optional("bypass");
         let sku = section.optional("sku");
         let own_limits = section.optional("limits");
+        let action_value = section.optional("action");
+        let action = action_value.as_ref().and_then(|value| value.parsed(ActionName::parse));
+        let has_limits = own_limits.is_some() || action_value.is_some();
         let is_bypass = bypass.as_ref().and_then(Value::boolean).unwrap_or(false);
         let kind = match (is_bypass, sku) {
-            (true, None) if own_limits.is_none() => Some(RouteKind::Bypass),
+            (true, None) if !has_limits => Some(RouteKind::Bypass),
             (true, _) => {
-                section
-                    .error("a bypassed route is neither gated nor limited; remove bypass, or sku and limits");
+                section.error(
+                    "a bypassed route is neither gated nor limited; remove bypass, or sku, limits and action",
+                );
                 None
             }
             (false, Some(sku)) => {
@@ -97,7 +105,7 @@ impl RouteConfig {
                 }
                 SkuSource::read(&sku, pattern.as_ref()).map(|sku| RouteKind::Gated { sku })
             }
-            (false, None) if own_limits.is_some() => Some(RouteKind::Limited),
+            (false, None) if has_limits => Some(RouteKind::Limited),
             (false, None) => {
                 section.error(
                     "write sku = { json = \"<field>\" } to gate the route, limits = [\"<policy>\"] to limit it, \
@@ -106,12 +114,13 @@ impl RouteConfig {
                 None
             }
         };
-        let is_gated = matches!(kind, Some(RouteKind::Gated { .. }));
-        let limits = match (is_bypass, own_limits) {
-            (true, _) => Vec::new(),
-            (false, value) => {
-                surroundings.policies.route_limits(value.as_ref(), surroundings.limits, is_gated)
-            }
+        let list =
+            if matches!(kind, Some(RouteKind::Limited)) { ListOf::OpenRoute } else { ListOf::GatedRoute };
+        let limits = if is_bypass {
+            Vec::new()
+        } else {
+            let action = action.as_ref().zip(action_value.as_ref());
+            surroundings.policies.route_limits(own_limits.as_ref(), action, surroundings.limits, list)
         };
         let (pattern, path) = (pattern?, path?);
         if let Some(prefix) = surroundings.prefix.filter(|prefix| pattern.may_be_under(prefix)) {
@@ -123,7 +132,7 @@ impl RouteConfig {
         }
         let id =
             if methods.is_empty() { pattern.to_string() } else { format!("{} {pattern}", methods.join(",")) };
-        Some(Self { id, methods, pattern, kind: kind?, limits })
+        Some(Self { id, methods, pattern, kind: kind?, action, limits })
     }
 }
 

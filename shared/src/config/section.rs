@@ -159,6 +159,30 @@ impl<'d> Section<'d> {
         self.list(key, count_max).into_iter().filter_map(|value| value.table()).collect()
     }
 
+    /// Every value in this table and in the tables within, each with its dotted name from here. The names are free, so
+    /// none is unknown.
+    pub(super) fn leaves(self, count_max: usize) -> Vec<(String, Value<'d>)> {
+        let mut leaves = Vec::new();
+        let mut rest = vec![(String::new(), self.path.clone(), self.table)];
+        while let Some((name, path, table)) = rest.pop() {
+            for (key, spanned) in table.into_iter().flatten() {
+                let join = |prefix: &str| {
+                    let key: &str = key.get_ref();
+                    if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") }
+                };
+                let (name, path) = (join(&name), join(&path));
+                match spanned.get_ref().as_table() {
+                    Some(inner) => rest.push((name, path, Some(inner))),
+                    None => leaves.push((name, Value { report: self.report, path, spanned })),
+                }
+            }
+        }
+        if leaves.len() > count_max {
+            self.error(format!("write at most {count_max}; got {}", leaves.len()));
+        }
+        leaves
+    }
+
     /// Notes an error of the table as a whole.
     pub(super) fn error(&self, message: impl Into<String>) {
         self.report.add(self.offset, self.path.clone(), message);

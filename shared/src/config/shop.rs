@@ -1,5 +1,6 @@
 //! `[[shop]]`: whose requests these are.
 
+use super::actions::Actions;
 use super::name::parse_name;
 use super::origin::canonical_host;
 use super::policy::{Policies, ShopPolicies};
@@ -53,8 +54,7 @@ impl ShopConfig {
 impl ShopConfig {
     pub(super) fn read_all(
         root: &mut Section<'_>,
-        policies: &Policies,
-        site_limits: &[LimitChoice],
+        site: &SitePolicies<'_>,
         prefix: Option<&CanonicalPath>,
     ) -> Vec<Self> {
         let mut names = Names { shops: Unique::new(), hosts: Unique::new() };
@@ -64,7 +64,7 @@ impl ShopConfig {
         }
         let mut shops = Vec::new();
         for mut section in sections {
-            shops.extend(Self::read(&mut section, policies, site_limits, prefix, &mut names));
+            shops.extend(Self::read(&mut section, site, prefix, &mut names));
             section.finish();
         }
         shops
@@ -72,8 +72,7 @@ impl ShopConfig {
 
     fn read(
         section: &mut Section<'_>,
-        policies: &Policies,
-        site_limits: &[LimitChoice],
+        site: &SitePolicies<'_>,
         prefix: Option<&CanonicalPath>,
         names: &mut Names,
     ) -> Option<Self> {
@@ -85,8 +84,8 @@ impl ShopConfig {
         let allowed_origins = section.list("allowed_origins", ALLOWED_ORIGINS_MAX);
         let allowed_origins =
             allowed_origins.iter().filter_map(|item| item.parsed(WebOrigin::parse)).collect();
-        let policies = ShopPolicies::read(section, policies);
-        let limits = policies.read_limits(section, site_limits);
+        let policies = ShopPolicies::read(section, site.policies, &site.actions);
+        let limits = policies.read_limits(section, site.limits);
         let mut surroundings = Surroundings::new(&policies, &limits, prefix);
         let mut routes = Vec::new();
         for mut route in section.tables("route", ROUTES_MAX) {
@@ -107,6 +106,14 @@ impl ShopConfig {
             events_by_sku,
         })
     }
+}
+
+/// What the site says about limits, before a shop has its say.
+pub(super) struct SitePolicies<'a> {
+    pub(super) policies: &'a Policies,
+    pub(super) actions: Actions,
+    /// What limits every request.
+    pub(super) limits: &'a [LimitChoice],
 }
 
 /// What shops must not name twice.

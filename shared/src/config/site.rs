@@ -1,9 +1,13 @@
 //! The whole file, and `[site]`, `[edge]`, `[server]`.
 
+use super::actions::Actions;
 use super::origin::canonical_host;
-use super::policy::{LimitChoice, Policies};
+use super::policy::{LimitChoice, ListOf, Policies};
 use super::section::{Report, Section};
-use super::{Callers, ConfigErrors, EventConfig, JoinConfig, PolicyConfig, PollConfig, ShopConfig, WebOrigin};
+use super::shop::SitePolicies;
+use super::{
+    Callers, ConfigErrors, EventConfig, JoinConfig, PolicyConfig, PollConfig, ShopConfig, WebOrigin,
+};
 use crate::http::cookie::{CookieDomain, CookieMode};
 use crate::http::path::CanonicalPath;
 use crate::ids::EventId;
@@ -91,7 +95,9 @@ impl Config {
         let poll = PollConfig::read(root.table("poll"));
         let prefix = site.as_ref().map(|site| site.prefix_path.clone());
         let site_limits = site.as_ref().map(|site| site.limits.clone()).unwrap_or_default();
-        let mut shops = ShopConfig::read_all(&mut root, &policies, &site_limits, prefix.as_ref());
+        let actions = Actions::read(root.table("actions"));
+        let of_site = SitePolicies { policies: &policies, actions, limits: &site_limits };
+        let mut shops = ShopConfig::read_all(&mut root, &of_site, prefix.as_ref());
         let events = EventConfig::read_all(&mut root, &mut shops);
         let callers = Callers::read(&mut root, &policies, &shops);
         root.finish();
@@ -143,7 +149,10 @@ impl SiteConfig {
         let trusted_proxies = trusted_proxies.iter().filter_map(|item| item.parsed(parse_network)).collect();
         let cookie_domain =
             section.optional("cookie_domain").and_then(|value| value.parsed(CookieDomain::parse));
-        let limits = section.optional("limits").map(|value| policies.read_limits(&value)).unwrap_or_default();
+        let limits = section
+            .optional("limits")
+            .map(|value| policies.read_limits(&value, ListOf::Site))
+            .unwrap_or_default();
         section.finish();
         let (prefix, prefix_path) = prefix?;
         let public_url = public_url?;

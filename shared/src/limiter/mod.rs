@@ -12,6 +12,7 @@
 pub mod calendar;
 pub mod check;
 pub mod compact;
+pub mod compact_list;
 pub mod concurrency;
 mod decision;
 pub mod deny_cache;
@@ -29,6 +30,7 @@ pub mod long_quota;
 mod policy;
 mod record;
 mod settings;
+pub mod sizing;
 pub mod sliding_log;
 pub mod sub_windows;
 pub mod table;

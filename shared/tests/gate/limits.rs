@@ -22,7 +22,8 @@ fn denied(retry_after: Option<Duration>) -> Decision {
 #[test]
 fn devices_come_first_and_addresses_last() {
     let config = config();
-    let names = |buyer: &Buyer<'static>| of(&config, buyer).iter().map(|limit| limit.name).collect::<Vec<_>>();
+    let names =
+        |buyer: &Buyer<'static>| of(&config, buyer).iter().map(|limit| limit.name).collect::<Vec<_>>();
     assert_eq!(names(&buyer("192.0.2.1", Some(1))), ["narrow", "wide"]);
     assert_eq!(names(&buyer("192.0.2.1", None)), ["wide"]);
 }

@@ -6,3 +6,4 @@ mod admission;
 mod buyer;
 mod fixtures;
 mod limits;
+mod plan;

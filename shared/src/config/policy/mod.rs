@@ -1,12 +1,15 @@
 //! `[[policy]]`: named limits, what they count by, and how firmly they are applied.
 
+mod fitness;
 mod key;
 mod numbers;
 mod overrides;
 mod registry;
 
+pub(super) use fitness::ListOf;
 pub use key::{KeyPart, PolicyKey};
 pub use numbers::at_most;
+pub(super) use numbers::lockout_of;
 pub(super) use overrides::ShopPolicies;
 pub(super) use registry::Policies;
 

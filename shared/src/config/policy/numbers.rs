@@ -1,6 +1,7 @@
 //! The numbers of a policy in the units that people write: `_ms`, `_s`, `day`.
 
 use crate::config::section::{Section, Value};
+use crate::config::words::sustained;
 use crate::limiter::calendar::Calendar;
 use crate::limiter::compact::CompactLockout;
 use crate::limiter::gcra::GcraPolicy;
@@ -19,7 +20,7 @@ use core::time::Duration;
 pub(super) fn read(section: &mut Section<'_>) -> Option<(Policy, bool)> {
     if let Some(value) = section.optional("lockout") {
         let compact = value.parsed(str::parse::<CompactLockout>)?;
-        return Some((lockout(&compact, &value)?, compact.enabled));
+        return Some((lockout_of(&compact, &value)?, compact.enabled));
     }
     let policy = if let Some(value) = section.optional("at_most") {
         let limit = value.number(LIMITS).map(Cost::from);
@@ -52,7 +53,7 @@ pub fn at_most(limit: Cost, window: Duration, burst: Option<Cost>) -> Result<Pol
 }
 
 /// The limiter of a compact lockout; `None` where an error was noted.
-pub(super) fn lockout(compact: &CompactLockout, value: &Value<'_>) -> Option<Policy> {
+pub(in crate::config) fn lockout_of(compact: &CompactLockout, value: &Value<'_>) -> Option<Policy> {
     if compact.max == 0 {
         value.error(
             "max (part 2 of 4) is 0, so nobody could ever pass; write at least 1, or false to switch it off",
@@ -170,10 +171,9 @@ fn made(section: &Section<'_>, policy: Result<Policy, PolicyError>) -> Option<Po
 
 /// Whether more comes back each second than any one home can be asked for.
 fn never_limits(policy: &Policy) -> bool {
-    let window_us = u128::from(micros(policy.window()));
-    let is_counted = !matches!(policy, Policy::Concurrency(_) | Policy::LongQuota(_));
-    is_counted
-        && u128::from(policy.quota()).saturating_mul(1_000_000) > window_us.saturating_mul(PER_SECOND_MAX)
+    sustained(policy).is_some_and(|(cost, time)| {
+        u128::from(cost).saturating_mul(1_000_000) > time.as_micros().saturating_mul(PER_SECOND_MAX)
+    })
 }
 
 fn limit(section: &mut Section<'_>) -> Cost {

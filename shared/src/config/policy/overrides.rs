@@ -1,6 +1,8 @@
 //! `[[shop.policy]]`: a shop's own numbers, and what limits its routes.
 
+use super::fitness::{ListOf, refuse_unfit};
 use super::{KeyPart, LimitChoice, Policies, PolicyConfig, PolicyMode, numbers, read_mode};
+use crate::config::actions::{ActionName, Actions};
 use crate::config::section::{Section, Value};
 use crate::config::unique::Unique;
 use crate::http::sku::Sku;
@@ -9,12 +11,14 @@ use std::sync::Arc;
 /// The policies as one shop has them.
 pub(in crate::config) struct ShopPolicies {
     policies: Policies,
+    actions: Actions,
 }
 
 impl ShopPolicies {
     /// Reads the overrides of a shop, each for all of a policy's keys or for one SKU.
-    pub(in crate::config) fn read(shop: &mut Section<'_>, policies: &Policies) -> Self {
-        let mut own = Self { policies: policies.clone() };
+    pub(in crate::config) fn read(shop: &mut Section<'_>, policies: &Policies, actions: &Actions) -> Self {
+        let actions = actions.read_shop(shop.table("actions"));
+        let mut own = Self { policies: policies.clone(), actions };
         let mut names = Unique::new();
         for mut section in shop.tables("policy", OVERRIDES_MAX) {
             own.read_override(&mut section, &mut names);
@@ -25,7 +29,9 @@ impl ShopPolicies {
 
     /// Every policy as the shop has it.
     pub(in crate::config) fn into_all(self) -> Vec<Arc<PolicyConfig>> {
-        self.policies.into_all()
+        let mut all = self.policies.into_all();
+        all.extend(self.actions.all());
+        all
     }
 
     /// The limits of the whole shop: the site's, then its own.
@@ -36,28 +42,29 @@ impl ShopPolicies {
     ) -> Vec<LimitChoice> {
         let inherited: Vec<LimitChoice> = site_limits.iter().map(|choice| self.own(choice)).collect();
         let Some(value) = shop.optional("limits") else { return inherited };
-        let own = self.policies.read_limits(&value);
+        let own = self.policies.read_limits(&value, ListOf::Shop);
         together(&value, &inherited, own)
     }
 
-    /// The limits of a route: the shop's, then its own. A policy that counts by SKU leaves out routes without one.
+    /// The limits of a route: the shop's, its own, and those of its action.
     pub(in crate::config) fn route_limits(
         &self,
-        value: Option<&Value<'_>>,
+        limits: Option<&Value<'_>>,
+        action: Option<(&ActionName, &Value<'_>)>,
         shop_limits: &[LimitChoice],
-        is_gated: bool,
+        list: ListOf,
     ) -> Vec<LimitChoice> {
-        let Some(value) = value else { return shop_limits.to_vec() };
-        let own = self.policies.read_limits(value);
-        let by_sku =
-            own.iter().flat_map(|choice| &choice.policies).find(|policy| policy.key.has(KeyPart::Sku));
-        if let Some(policy) = by_sku.filter(|_| !is_gated) {
-            value.error(format!(
-                "{} counts by SKU; write where the route's SKU stands, or use another",
-                policy.name
-            ));
+        let own = limits.map(|value| self.policies.read_limits(value, list)).unwrap_or_default();
+        let of_action = action.map(|(name, value)| {
+            let choices: Vec<_> = self.actions.policies(name).into_iter().map(LimitChoice::of).collect();
+            refuse_unfit(value, &choices, list);
+            choices
+        });
+        let own = own.into_iter().chain(of_action.unwrap_or_default()).collect();
+        match limits.or(action.map(|(_, value)| value)) {
+            Some(value) => together(value, shop_limits, own),
+            None => shop_limits.to_vec(),
         }
-        together(value, shop_limits, own)
     }
 
     fn read_override(&mut self, section: &mut Section<'_>, names: &mut Unique<(String, Option<Sku>)>) {
@@ -70,18 +77,21 @@ impl ShopPolicies {
         let Some(name) = name else { return };
         let policy = name.parsed(|text| self.policies.find(text).ok_or("no [[policy]] has this name"));
         let (Some(policy), Some((limiter, is_enabled)), Some(mode)) = (policy, limiter, mode) else { return };
+        // Not held beyond this, or each of ten thousand overrides would copy all before it.
+        let (policy_name, key) = (policy.name.clone(), policy.key.clone());
+        drop(policy);
         let sku = match sku {
             None => None,
             Some(None) => return,
             Some(sku) => sku,
         };
-        names.claim((policy.name.clone(), sku.clone()), &policy.name, &name);
-        if policy.key.has(KeyPart::Site) {
+        names.claim((policy_name.clone(), sku.clone()), &policy_name, &name);
+        if key.has(KeyPart::Site) {
             name.error("this policy counts over all shops, so none of them has numbers of its own");
         }
-        let Some(own) = self.policies.find_mut(&policy.name) else { return };
+        let Some(own) = self.policies.find_mut(&policy_name) else { return };
         match sku {
-            Some(_) if !policy.key.has(KeyPart::Sku) => {
+            Some(_) if !key.has(KeyPart::Sku) => {
                 name.error("this policy does not count by SKU; remove sku");
             }
             Some(_) if mode.is_some() || !is_enabled => {

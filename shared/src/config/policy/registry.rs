@@ -1,5 +1,6 @@
 //! The policies of the file by name, and the lists that name them.
 
+use super::fitness::{ListOf, refuse_unfit};
 use super::{KeyPart, LimitChoice, OnStoreFailure, PolicyConfig, PolicyKey, PolicyMode};
 use crate::config::section::{Section, Value};
 use crate::config::unique::Unique;
@@ -34,7 +35,7 @@ impl Policies {
     }
 
     /// The limits that an array names: policies, and arrays of those of which the first applies.
-    pub(in crate::config) fn read_limits(&self, value: &Value<'_>) -> Vec<LimitChoice> {
+    pub(in crate::config) fn read_limits(&self, value: &Value<'_>, list: ListOf) -> Vec<LimitChoice> {
         let mut names = Unique::new();
         let mut limits = Vec::new();
         for item in value.list(LIMITS_MAX) {
@@ -54,6 +55,7 @@ impl Policies {
                 limits.push(LimitChoice { policies });
             }
         }
+        refuse_unfit(value, &limits, list);
         limits
     }
 

@@ -1,10 +1,10 @@
 //! The limits of a request, in the order in which they are asked.
 
 use super::{Home, Limit, Subject};
-use crate::gate::Buyer;
 use crate::config::{
     Config, KeyPart, LimitChoice, PolicyConfig, PolicyMode, RouteConfig, RouteKind, ShopConfig,
 };
+use crate::gate::Buyer;
 use crate::http::reason::Reason;
 use crate::limiter::Policy;
 use crate::limiter::check::Charge;
