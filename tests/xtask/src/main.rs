@@ -1,5 +1,6 @@
 //! `cargo xtask`: everything a person or CI does with this repository.
 
+mod bench;
 mod npm;
 mod progress;
 mod rush;
@@ -38,6 +39,7 @@ enum Task {
         #[arg(long)]
         plant: bool,
     },
+    Bench(bench::Options),
     /// Run every check and every test
     Test,
     /// Check the rules that no compiler knows
@@ -65,6 +67,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Up(options) => up::run(&progress, options),
         Task::Rush(options) => rush::run(&progress, options),
         Task::Simulate(options) => simulate::run(&progress, options),
+        Task::Bench(options) => bench::run(&progress, options),
         Task::Test => suite::run(&progress),
         Task::Tidy => {
             let findings = tidy::check()?;
