@@ -1,6 +1,7 @@
 //! Harness: the demo shop, guards that start and stop the real parts, and the rush.
 
 pub mod device;
+pub mod redis;
 pub mod rush;
 pub mod shop;
 pub mod stack;

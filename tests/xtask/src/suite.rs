@@ -28,6 +28,7 @@ pub(crate) fn run(progress: &Progress) -> Result<()> {
 /// Builds and installs what the end-to-end tests start.
 fn prepare(progress: &Progress) -> Result<()> {
     tools::chromium(progress)?;
+    tools::redis(progress)?;
     npm::install(progress, &workspace::root().join("tests"))?;
     for faults in [Faults::Planted, Faults::None] {
         worker::build(progress, faults)?;

@@ -38,6 +38,22 @@ pub(crate) fn chromium(progress: &Progress) -> Result<()> {
     install_package(progress, "chromium")
 }
 
+/// Makes sure that a Redis is there for the tests of limits, and Valkey where the distribution has it.
+pub(crate) fn redis(progress: &Progress) -> Result<()> {
+    if !starts("redis-server") {
+        install_package(progress, "redis-server")?;
+    }
+    let has_valkey = || {
+        let mut show = Command::new("apt-cache");
+        show.args(["show", "valkey-server"]).stdout(Stdio::null()).stderr(Stdio::null());
+        show.status().is_ok_and(|status| status.success())
+    };
+    if !starts("valkey-server") && is_root() && starts("apt-get") && has_valkey() {
+        install_package(progress, "valkey-server")?;
+    }
+    Ok(())
+}
+
 /// Installs a Debian package as root; others are told how.
 fn install_package(progress: &Progress, package: &str) -> Result<()> {
     if !starts("apt-get") || !is_root() {
@@ -48,7 +64,8 @@ fn install_package(progress: &Progress, package: &str) -> Result<()> {
     let mut update = Command::new("apt-get");
     progress.run("apt-get update", update.args(["update", "-qq"]))?;
     let mut install = Command::new("apt-get");
-    install.env("DEBIAN_FRONTEND", "noninteractive");
+    // As in single-user mode, so that a package starts no service: tests start their own on free ports.
+    install.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1");
     install.args(["install", "-y", "-qq", "--no-install-recommends", package]);
     progress.run(&format!("apt-get install {package}"), &mut install)
 }

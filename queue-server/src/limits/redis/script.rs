@@ -9,6 +9,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// What a script does to its keys; each is one file in `lua/call`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Call {
+    /// One charge, and no policy that has changed.
+    CheckOne,
     Check,
     Peek,
     Refund,
@@ -92,20 +94,23 @@ fn compose(call: Call, prelude: Prelude, known: Known) -> String {
         Prelude::Told => include_str!("lua/clock_told.lua"),
     }];
     if !matches!(call, Call::Reset | Call::State) {
+        // By tag, so GCRA stands before the leaky queue, which calls it.
         let chosen = |files: [&'static str; 10]| {
-            // GCRA stands before the leaky queue, which calls it.
             files.into_iter().zip(1..).filter(|(_, tag)| known.has(*tag)).map(|(file, _)| file)
         };
         parts.push(include_str!("lua/numbers.lua"));
         parts.extend(chosen(CHECKS));
-        parts.push(include_str!("lua/keys.lua"));
         if known == Known::All {
             parts.push(include_str!("lua/change/numbers.lua"));
             parts.extend(chosen(CHANGES));
             parts.push(include_str!("lua/change/inherit.lua"));
         }
+        if !matches!(call, Call::CheckOne | Call::Check) {
+            parts.push(include_str!("lua/keys.lua"));
+        }
     }
     parts.push(match call {
+        Call::CheckOne => include_str!("lua/call/check_one.lua"),
         Call::Check => include_str!("lua/call/check.lua"),
         Call::Peek => include_str!("lua/call/peek.lua"),
         Call::Refund => include_str!("lua/call/refund.lua"),
@@ -144,3 +149,62 @@ const CHANGES: [&str; 10] = [
     include_str!("lua/change/long_quota.lua"),
     include_str!("lua/change/concurrency.lua"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CALLS: [Call; 8] = [
+        Call::CheckOne,
+        Call::Check,
+        Call::Peek,
+        Call::Refund,
+        Call::Replenish,
+        Call::Give,
+        Call::Reset,
+        Call::State,
+    ];
+
+    #[test]
+    fn no_script_makes_up_a_key_or_prints_a_number() {
+        for (call, prelude) in CALLS.iter().flat_map(|call| [(call, Prelude::Server), (call, Prelude::Told)])
+        {
+            for line in compose(*call, prelude, Known::All).lines().filter(|line| !line.starts_with("--")) {
+                let names_keys = ["'TIME'", "KEYS", " key, ", " key)"].iter().any(|word| line.contains(word));
+                assert!(!line.contains("redis.call") || names_keys, "{call:?}: {line}");
+                assert!(!line.contains("tostring"), "{call:?}: 14 digits survive: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_file_says_what_it_is() {
+        for file in CHECKS.iter().chain(&CHANGES) {
+            assert!(file.starts_with("-- "), "{file}");
+        }
+    }
+
+    #[test]
+    fn a_script_holds_what_its_call_needs_and_the_body_is_the_same_by_either_clock() {
+        let gcra = Known::Only(1 << 1);
+        let [served, told] =
+            [Prelude::Server, Prelude::Told].map(|clock| compose(Call::CheckOne, clock, gcra));
+        let body = |script: &str, prelude: &str| script.strip_prefix(prelude).map(ToOwned::to_owned);
+        let served_body = body(&served, include_str!("lua/clock_server.lua"));
+        assert!(served_body.is_some() && served_body == body(&told, include_str!("lua/clock_told.lua")));
+        assert!(
+            served.contains("gcra_check")
+                && !served.contains("sub_windows")
+                && !served.contains("inherit = ")
+        );
+        assert!(compose(Call::Check, Prelude::Server, Known::All).contains("algorithms[9].inherit"));
+    }
+
+    #[test]
+    fn scripts_are_made_once() {
+        let scripts = Scripts::default();
+        let first = scripts.get(Call::Check, Prelude::Server, Known::All);
+        assert!(Arc::ptr_eq(&first, &scripts.get(Call::Check, Prelude::Server, Known::All)));
+        assert_eq!(first.sha1.len(), 40);
+    }
+}

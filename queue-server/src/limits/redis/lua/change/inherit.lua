@@ -16,28 +16,3 @@ inherited = function(policy, value, how, bounds)
   if passes == nil then return nil, moment end
   return next_state
 end
-
--- Stores what `change(algorithm, policy, cost, state, bounds)` makes of each key that is known, and replies.
-local function overwrite(change)
-  local nexts = {}
-  for i = 1, #KEYS do
-    local policy, bounds = policy_of(i)
-    local state, unknown = state_of(i, policy, bounds)
-    if unknown then return unknown end
-    if state then
-      local next_state, moment = change(algorithms[byte(policy, 2)], policy, tonumber(ARGV[2 * i + 1]), state, bounds)
-      if moment then return { CALENDAR, now_us, i, moment } end
-      nexts[i] = next_state
-    end
-  end
-  for i = 1, #KEYS do
-    if nexts[i] then
-      local policy = policy_of(i)
-      local _, _, _, reset_after, _, _, at = algorithms[byte(policy, 2)].check(policy, 0, nexts[i], now_us, '', '')
-      save(i, policy .. nexts[i], at + reset_after)
-    elseif values[i] then
-      redis.call('DEL', KEYS[i])
-    end
-  end
-  return { DECIDED, now_us }
-end

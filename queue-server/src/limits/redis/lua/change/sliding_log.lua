@@ -2,7 +2,7 @@
 
 algorithms[5].refund = function(policy, cost, state, taken_us)
   local limit, window_us = read('<dd', policy, 3)
-  local at = math.max(now_us, read('<d', state))
+  local at = math.max(now_us, (read('<d', state)))
   if math.min(taken_us + window_us, LATEST_US) <= at then return state end
   local oldest, count = log_inside(state, limit, window_us, at)
   -- The newest units up to `taken_us` go: what stays is never older than what was given back.
@@ -14,7 +14,7 @@ end
 algorithms[5].inherit = function(policy, previous, state, how)
   local limit = read('<d', policy, 3)
   local limit_before, window_before_us = read('<dd', previous, 3)
-  local at = math.max(now_us, read('<d', state))
+  local at = math.max(now_us, (read('<d', state)))
   local oldest, count = log_inside(state, limit_before, window_before_us, at)
   local held = count - oldest
   local kept = carry(how, held, limit_before, limit)

@@ -16,7 +16,7 @@ end
 algorithms[7].inherit = function(policy, previous, state, how)
   local limit, window_us, parts = read('<ddd', policy, 3)
   local limit_before, window_before_us, parts_before = read('<ddd', previous, 3)
-  local at = math.max(now_us, read('<d', state))
+  local at = math.max(now_us, (read('<d', state)))
   local counts, used = part_counts(window_before_us, parts_before, state, at)
   local room = carry(how, used, limit_before, limit)
   if window_us == window_before_us and parts == parts_before then

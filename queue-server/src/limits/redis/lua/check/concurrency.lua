@@ -27,7 +27,7 @@ end
 algorithms[10] = {
   check = function(policy, cost, state, now_us, holder)
     local _, _, permits, life_us = read('<BBdd', policy)
-    local at = state and math.max(now_us, read('<d', state)) or now_us
+    local at = state and math.max(now_us, (read('<d', state))) or now_us
     local others, costs, ends, weight, last_end = permits_in_force(state, at, holder)
     if cost == 0 then return true, math.max(permits - weight, 0), 0, last_end - at, 0, nil, at end
     local held = 0

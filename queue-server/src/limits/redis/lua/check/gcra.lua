@@ -21,7 +21,7 @@ end
 
 -- The eighth result is the time in which what was there before has come back: the delay of a leaky queue.
 local function gcra_check(policy, cost, state, now_us)
-  local _, _, burst_capacity, rate, period, full_us, full_parts = read('<BBddddd', policy)
+  local burst_capacity, rate, period, full_us, full_parts = read('<ddddd', policy, 3)
   local debt_us, debt_parts, at = 0, 0, now_us
   if state then
     local last_admitted

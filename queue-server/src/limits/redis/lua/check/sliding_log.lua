@@ -29,7 +29,7 @@ algorithms[5] = {
   check = function(policy, cost, state, now_us)
     local _, _, limit, window_us = read('<BBdd', policy)
     state = state or pack('<d', 0)
-    local at = math.max(now_us, read('<d', state))
+    local at = math.max(now_us, (read('<d', state)))
     local oldest, count = log_inside(state, limit, window_us, at)
     -- Time until the unit at `index` has left.
     local function leaves(index)

@@ -50,7 +50,7 @@ end
 algorithms[7] = {
   check = function(policy, cost, state, now_us)
     local _, _, limit, window_us, parts = read('<BBddd', policy)
-    local at = state and math.max(now_us, read('<d', state)) or now_us
+    local at = state and math.max(now_us, (read('<d', state))) or now_us
     local counts, used = part_counts(window_us, parts, state, at)
     local remaining = math.max(limit - used, 0)
     local passes, retry_after, next_state = cost <= remaining, 0, nil
