@@ -7,12 +7,12 @@ use shared::limiter::calendar::Calendar;
 use shared::limiter::{Inheritance, Policy, PolicySettings};
 use shared::time::{Timestamp, micros};
 
-/// One thing that happens to the keys, after the clock has moved by `step_ppm` of the longest window, back too, and by
-/// `step_us`.
+/// One thing that happens to the keys, after the clock has moved by `moved_ppm` of the longest window, back too, and by
+/// `moved_us`.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
-    pub(crate) step_ppm: i64,
-    pub(crate) step_us: i64,
+    pub(crate) moved_ppm: i64,
+    pub(crate) moved_us: i64,
     pub(crate) deed: Deed,
 }
 
@@ -89,9 +89,13 @@ pub(crate) fn policy() -> impl Strategy<Value = Policy> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let step_ppm =
+    let moved_ppm =
         prop_oneof![4 => Just(0), 4 => 0..300_000_i64, 1 => 300_000..3_000_000_i64, 1 => -400_000..0_i64];
-    (step_ppm, -2..100_i64, deed()).prop_map(|(step_ppm, step_us, deed)| Step { step_ppm, step_us, deed })
+    (moved_ppm, -2..100_i64, deed()).prop_map(|(moved_ppm, moved_us, deed)| Step {
+        moved_ppm,
+        moved_us,
+        deed,
+    })
 }
 
 fn deed() -> impl Strategy<Value = Deed> {

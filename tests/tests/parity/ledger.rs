@@ -64,8 +64,8 @@ impl Ledger {
         self.overwrite(charge, now, |state| charge.policy.give(state, now, holder));
     }
 
-    fn overwrite(&mut self, charge: &Charge, now: Timestamp, change: impl Fn(State) -> State) {
-        let state = change(self.state_of(charge, now));
+    fn overwrite(&mut self, charge: &Charge, now: Timestamp, into: impl Fn(State) -> State) {
+        let state = into(self.state_of(charge, now));
         if let Some(entry) = self.entries.get_mut(&charge.key) {
             *entry = (charge.policy, state);
         }

@@ -87,8 +87,8 @@ fn same<T: PartialEq + std::fmt::Debug>(nth: usize, [want, got]: &[T; 2]) -> Res
 }
 
 fn moved(now: Timestamp, step: &Step, window_us: u64) -> Timestamp {
-    let by_us = i64::try_from(share(window_us, step.step_ppm.unsigned_abs())).unwrap_or(i64::MAX);
-    let by_us = by_us.saturating_mul(step.step_ppm.signum()).saturating_add(step.step_us);
+    let by_us = i64::try_from(share(window_us, step.moved_ppm.unsigned_abs())).unwrap_or(i64::MAX);
+    let by_us = by_us.saturating_mul(step.moved_ppm.signum()).saturating_add(step.moved_us);
     Timestamp::from_micros(now.as_micros().saturating_add_signed(by_us).min(END_OF_TIME_US))
 }
 

@@ -48,10 +48,10 @@ pub(super) enum LinkError {
 impl Link {
     /// Begins to connect, and goes on until it is. `budget` is the time limit of a call.
     pub(super) fn open(address: Address, budget: Duration) -> Self {
-        let line = Line { connection: None, generation: 0, silent_calls: 0 };
-        let link = Self(Arc::new(Shared { address, budget, line: RwLock::new(line) }));
-        tokio::spawn(connect(Arc::downgrade(&link.0)));
-        link
+        let line = RwLock::new(Line { connection: None, generation: 0, silent_calls: 0 });
+        let opened = Self(Arc::new(Shared { address, budget, line }));
+        tokio::spawn(connect(Arc::downgrade(&opened.0)));
+        opened
     }
 
     pub(super) fn budget(&self) -> Duration {
@@ -121,12 +121,12 @@ impl Link {
 async fn connect(shared: Weak<Shared>) {
     let mut pause = PAUSE_MIN;
     loop {
-        let Some(link) = shared.upgrade() else { return };
-        let limit = link.budget * CONNECT_BUDGETS;
-        let connected = tokio::time::timeout(limit, link.address.connect()).await;
+        let Some(held) = shared.upgrade() else { return };
+        let limit = held.budget * CONNECT_BUDGETS;
+        let connected = tokio::time::timeout(limit, held.address.connect()).await;
         match connected {
             Ok(Ok(connection)) => {
-                let mut line = link.line.write().unwrap_or_else(PoisonError::into_inner);
+                let mut line = held.line.write().unwrap_or_else(PoisonError::into_inner);
                 line.generation += 1;
                 line.connection = Some(connection);
                 info!("connected to Redis");
@@ -136,7 +136,7 @@ async fn connect(shared: Weak<Shared>) {
             Err(_) => warn!("cannot connect to Redis in time"),
         }
         // The link may be dropped meanwhile, and then nobody waits for it.
-        drop(link);
+        drop(held);
         tokio::time::sleep(pause / 2 + (pause / 2).mul_f64(chance())).await;
         pause = (pause * 2).min(PAUSE_MAX);
     }
