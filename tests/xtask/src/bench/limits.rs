@@ -4,9 +4,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Figure, wasm};
+use super::{Figure, redis, wasm};
 use crate::progress::Progress;
-use crate::workspace;
+use crate::{tools, workspace};
 
 /// Every figure of the limiters. Each part is timed while nothing else of ours runs.
 pub(crate) fn figures(progress: &Progress, rounds: usize) -> Result<Vec<Figure>> {
@@ -21,6 +21,8 @@ pub(crate) fn figures(progress: &Progress, rounds: usize) -> Result<Vec<Figure>>
         figures.extend(progress.step(part, || native(part, rounds))?);
     }
     figures.push(progress.step("wasm", || wasm::figure(&module, rounds))?);
+    tools::redis(progress)?;
+    figures.extend(progress.step("redis", || redis::figures(rounds))?);
     Ok(figures)
 }
 

@@ -2,6 +2,7 @@
 
 mod figure;
 mod limits;
+mod redis;
 mod wasm;
 
 use anyhow::{Result, ensure};
@@ -19,7 +20,7 @@ pub(crate) struct Options {
 
 #[derive(Subcommand)]
 enum What {
-    /// The limiters: against governor and throttlecrab, under a flood of keys, as WebAssembly
+    /// The limiters: against governor and throttlecrab, under a flood of keys, as WebAssembly, on Redis
     Limits {
         #[command(flatten)]
         how: How,
