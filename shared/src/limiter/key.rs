@@ -146,9 +146,9 @@ fn length_of(part: &[u8]) -> Result<[u8; 2], KeyTooLong> {
 fn marked(block: &[u8]) -> u128 {
     let bits = |bytes: usize| u32::try_from(bytes.saturating_mul(8)).unwrap_or(u32::MAX);
     let beyond = |read: usize| bits(block.len().saturating_sub(read));
-    let number = if let (Some(first), Some(last)) = (block.first_chunk(), block.last_chunk()) {
+    let number = if let (Some(first), Some(last)) = (block.first_chunk::<8>(), block.last_chunk::<8>()) {
         u128::from(u64::from_le_bytes(*first)) | u128::from(u64::from_le_bytes(*last)) << beyond(8)
-    } else if let (Some(first), Some(last)) = (block.first_chunk(), block.last_chunk()) {
+    } else if let (Some(first), Some(last)) = (block.first_chunk::<4>(), block.last_chunk::<4>()) {
         u128::from(u32::from_le_bytes(*first)) | u128::from(u32::from_le_bytes(*last)) << beyond(4)
     } else {
         block.iter().rev().fold(0, |number, byte| number << 8 | u128::from(*byte))

@@ -38,7 +38,7 @@ pub(crate) fn ns_each(count: usize, work: impl FnOnce()) -> f64 {
 pub(crate) fn cpu_ns_each(count: usize, work: impl FnOnce()) -> f64 {
     let started = thread_time();
     work();
-    (thread_time() - started).as_nanos() as f64 / count as f64
+    thread_time().saturating_sub(started).as_nanos() as f64 / count as f64
 }
 
 /// The time that this thread has had on a processor.

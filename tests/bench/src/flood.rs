@@ -87,7 +87,7 @@ fn slowest_call_us() -> Result<f64> {
     for made_up in 0..LARGE {
         let started = thread_time();
         flood.take(made_up);
-        slowest = slowest.max(thread_time() - started);
+        slowest = slowest.max(thread_time().saturating_sub(started));
     }
     Ok(slowest.as_nanos() as f64 / 1e3)
 }

@@ -25,6 +25,7 @@ use crate::figure::{Figure, cpu_ns_each, median, ns_each};
 /// One limiter that was told a rate, and is asked for one unit at a time. Keys are `String`s, as governor stores them.
 trait Contestant: Sync {
     fn name(&self) -> &'static str;
+    #[expect(clippy::ptr_arg, reason = "governor looks a key up as it stores it")]
     fn passes(&self, key: &String, given: Timestamp) -> bool;
 }
 

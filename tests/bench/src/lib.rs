@@ -25,7 +25,7 @@ pub struct GcraLoop {
 impl GcraLoop {
     /// A loop over [`KEYS`] keys.
     #[cfg_attr(target_family = "wasm", wasm_bindgen(constructor))]
-    #[expect(clippy::unwrap_used, reason = "the numbers are ours")]
+    #[expect(clippy::unwrap_used, clippy::missing_panics_doc, reason = "the numbers are ours")]
     pub fn new() -> Self {
         let seed = TableSeed([7; 16]);
         let mut made = Self {

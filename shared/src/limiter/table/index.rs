@@ -38,7 +38,7 @@ impl Index {
         let Ok(position) = u32::try_from(position) else { return };
         let slot_of = |position: &u32| slot_of(widen(*position));
         // Once, unless every slot of the page agrees in the next bit too.
-        while self.pages.get(self.page_of(slot)).is_some_and(Page::is_full) && self.split(slot, &slot_of) {}
+        while self.pages.get(self.page_of(slot)).is_some_and(Page::is_full) && self.split(slot, slot_of) {}
         let page = self.page_of(slot);
         if let Some(page) = self.pages.get_mut(page) {
             page.positions.insert_unique(slot, position, slot_of);
