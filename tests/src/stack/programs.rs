@@ -40,7 +40,7 @@ impl Programs {
 }
 
 /// The runtime itself, past the script that npm starts it with: a signal must reach the runtime and not its starter.
-fn workerd() -> Result<PathBuf> {
+pub fn workerd() -> Result<PathBuf> {
     let scope = workspace_root().join("edge/node_modules/@cloudflare");
     let packages = std::fs::read_dir(&scope).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_runtime = |path: &PathBuf| {

@@ -1,6 +1,7 @@
 //! `cargo xtask`: everything a person or CI does with this repository.
 
 mod bench;
+mod conform;
 mod npm;
 mod progress;
 mod rush;
@@ -33,6 +34,7 @@ enum Task {
     Up(up::Options),
     Rush(tests::rush::Options),
     Simulate(simulate::Options),
+    Conform(conform::Options),
     /// Build the Worker into target/edge and the queue server
     Build {
         /// Compile planted faults in, for the tests of the checkers
@@ -68,6 +70,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Rush(options) => rush::run(&progress, options),
         Task::Simulate(options) => simulate::run(&progress, options),
         Task::Bench(options) => bench::run(&progress, options),
+        Task::Conform(options) => conform::run(&progress, options),
         Task::Test => suite::run(&progress),
         Task::Tidy => {
             let findings = tidy::check()?;

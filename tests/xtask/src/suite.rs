@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 
 use crate::progress::{Output, Progress};
 use crate::worker::Faults;
-use crate::{npm, server, tools, worker, workspace};
+use crate::{conform, npm, server, tools, worker, workspace};
 
 /// Runs everything, in order of cost, goes on after a failure, and prints how many passed and failed.
 pub(crate) fn run(progress: &Progress) -> Result<()> {
@@ -22,6 +22,7 @@ pub(crate) fn run(progress: &Progress) -> Result<()> {
         count.add("what the end-to-end tests need", 0, 1);
     }
     count.add_tests(&progress.watch("tests", &mut workspace::cargo(TESTS))?);
+    count.add_conformance(conform::ours(progress));
     count.report(progress)
 }
 
@@ -100,6 +101,23 @@ impl Count {
         }
     }
 
+    /// Adds up which vectors each of our limiters keeps; every one is a test.
+    fn add_conformance(&mut self, asked: Result<Vec<(String, u32, Vec<String>)>>) {
+        match asked {
+            Err(error) => {
+                eprintln!("    {error:#}");
+                self.add("conformance", 0, 1);
+            }
+            Ok(runs) => {
+                for (target, passed, wrong) in runs {
+                    let failed = u32::try_from(wrong.len()).unwrap_or(u32::MAX);
+                    self.add(&format!("conformance of {target}"), passed, failed);
+                    self.failures.extend(wrong.into_iter().map(|vector| format!("  {vector}")));
+                }
+            }
+        }
+    }
+
     fn report(mut self, progress: &Progress) -> Result<()> {
         self.failures.dedup();
         for failure in &self.failures {
@@ -140,6 +158,18 @@ mod tests {
         let (passed, failed, failures) = count(false, &[first, "test room::door ... FAILED", second]);
         assert_eq!((passed, failed), (4, 2));
         assert_eq!(failures, ["  room::door", "tests"]);
+    }
+
+    #[test]
+    fn a_vector_that_is_not_kept_is_a_failure() {
+        let mut count = Count::default();
+        count.add_conformance(Ok(vec![
+            ("shared".to_owned(), 3, vec![]),
+            ("wasm".to_owned(), 2, vec!["x".to_owned()]),
+        ]));
+        count.add_conformance(Err(anyhow::anyhow!("no runtime")));
+        assert_eq!((count.passed, count.failed), (5, 2));
+        assert_eq!(count.failures, ["conformance of wasm", "  x", "conformance"]);
     }
 
     #[test]

@@ -54,6 +54,17 @@ pub(crate) fn redis(progress: &Progress) -> Result<()> {
     Ok(())
 }
 
+/// Makes sure that an nginx is there for the conformance suite.
+pub(crate) fn nginx(progress: &Progress) -> Result<()> {
+    let mut version = Command::new("nginx");
+    version.arg("-v").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if version.status().is_ok_and(|status| status.success()) {
+        Ok(())
+    } else {
+        install_package(progress, "nginx")
+    }
+}
+
 /// Installs a Debian package as root; others are told how.
 fn install_package(progress: &Progress, package: &str) -> Result<()> {
     if !starts("apt-get") || !is_root() {

@@ -47,7 +47,7 @@ fn refusal(package: &str, dependency: &Dependency) -> Option<Finding> {
 const SHARED: &str = "fairgate-shared";
 
 /// From, to. Nothing depends on the tests but the program that runs them.
-const ARROWS: [(&str, &str); 9] = [
+const ARROWS: [(&str, &str); 11] = [
     ("fairgate-edge", SHARED),
     ("fairgate-queue-server", SHARED),
     ("tests", SHARED),
@@ -55,7 +55,9 @@ const ARROWS: [(&str, &str); 9] = [
     ("simulator", SHARED),
     // The parity test drives the stores inside its own process.
     ("tests", "fairgate-queue-server"),
+    ("conform", SHARED),
     ("xtask", SHARED),
+    ("xtask", "conform"),
     ("xtask", "tests"),
     ("xtask", "fairgate-queue-server"),
 ];

@@ -9,9 +9,9 @@ pub(super) fn check_path(path: &str) -> Option<Finding> {
     Some(Finding::at(path, format!("`{empty}` names nothing: call it after its one concept")))
 }
 
-/// Finds banned words in code.
+/// Finds banned words in code. Adapters of other people's limiters speak their words.
 pub(super) fn check_text(path: &str, text: &str) -> Vec<Finding> {
-    if !CODE.iter().any(|extension| path.ends_with(extension)) {
+    if path.starts_with(OTHER_PEOPLES) || !CODE.iter().any(|extension| path.ends_with(extension)) {
         return Vec::new();
     }
     let lines = text.lines().enumerate();
@@ -36,6 +36,7 @@ fn has_word(line: &str, word: &str) -> bool {
 }
 
 const EMPTY_NAMES: [&str; 7] = ["utils", "util", "common", "helpers", "helper", "manager", "misc"];
+const OTHER_PEOPLES: &str = "tests/conform/peers/";
 const CODE: [&str; 6] = [".rs", ".js", ".mjs", ".lua", ".html", ".css"];
 
 /// Each is written in two parts, so that this list does not find itself.
@@ -71,6 +72,7 @@ mod tests {
         let longer = format!("not{} {}s", BANNED[1].0, BANNED[0].0);
         assert_eq!(check(&longer), 0);
         assert_eq!(check_text("README.md", BANNED[1].0), []);
+        assert_eq!(check_text("tests/conform/peers/a.rs", BANNED[0].0), []);
     }
 
     #[test]
