@@ -1,6 +1,6 @@
 //! What every request handler sees.
 
-use crate::{clock::Clock, keys::PassSigner, metrics::Metrics, rooms::Rooms};
+use crate::{clock::Clock, keys::PassSigner, limits::Limits, metrics::Metrics, rooms::Rooms};
 use shared::{config::Config, http::cookie::CookieMode, token::ServerKeys};
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ pub struct App {
     pub keys: ServerKeys,
     pub passes: PassSigner,
     pub rooms: Rooms,
+    pub limits: Limits,
     pub metrics: Arc<Metrics>,
 }
 

@@ -65,6 +65,12 @@ struct Serve {
     /// Directory of the store and of the secrets, instead of the file's `server.data_dir`.
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
+    /// Where limits are kept instead of in this process: a Redis or Valkey that several servers share.
+    #[arg(long, value_name = "URL", env = "FAIRGATE_LIMITS_REDIS", hide_env_values = true)]
+    limits_redis: Option<String>,
+    /// How many servers share that store: while it does not answer, each lets pass its share.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=64))]
+    servers: u64,
     /// Where the rooms are kept.
     #[arg(long, value_enum, default_value_t = StoreKind::Embedded)]
     store: StoreKind,
@@ -121,9 +127,10 @@ impl Command {
 
 fn serve(options: Serve) -> Result<()> {
     let config = read_config(&options.config)?;
-    let data_dir = options.data_dir.unwrap_or_else(|| PathBuf::from(&config.server.data_dir));
+    let data_dir = options.data_dir.clone().unwrap_or_else(|| PathBuf::from(&config.server.data_dir));
     let listen = options.listen.unwrap_or(config.server.listen);
-    serve::run(ServeOptions { config, data_dir, listen, store: options.store })
+    let Serve { config: config_path, limits_redis, servers, store, .. } = options;
+    serve::run(ServeOptions { config, config_path, data_dir, listen, store, limits_redis, servers })
 }
 
 fn check(path: &Path, before: Option<&Path>) -> Result<()> {

@@ -10,6 +10,7 @@ pub mod keys;
 pub mod limits;
 pub mod metrics;
 pub mod plant;
+pub mod reload;
 pub mod rooms;
 pub mod serve;
 pub mod store;

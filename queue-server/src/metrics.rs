@@ -1,5 +1,6 @@
 //! What the server counts, in the text format of Prometheus.
 
+use crate::limits::Home;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
@@ -24,6 +25,31 @@ pub struct Metrics {
     waiting: Family<EventLabels, Gauge>,
     called: Family<EventLabels, Gauge>,
     tick_seconds: Family<EventLabels, Histogram, fn() -> Histogram>,
+    limits: Family<LimitLabels, Counter>,
+    near_limits: Family<PolicyLabels, Counter>,
+    limit_fallbacks: Counter,
+    limit_store: LimitStoreGauges,
+}
+
+/// Read from the store of the limits when somebody asks.
+#[derive(Default)]
+struct LimitStoreGauges {
+    keys: Gauge,
+    unrecorded_checks: Gauge,
+    unsaved_answers: Gauge,
+    failures: Gauge,
+    is_up: Gauge,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct LimitLabels {
+    policy: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PolicyLabels {
+    policy: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -56,6 +82,10 @@ impl Metrics {
             waiting: Family::default(),
             called: Family::default(),
             tick_seconds: Family::new_with_constructor(tick_histogram),
+            limits: Family::default(),
+            near_limits: Family::default(),
+            limit_fallbacks: Counter::default(),
+            limit_store: LimitStoreGauges::default(),
         };
         metrics.register();
         metrics
@@ -77,6 +107,46 @@ impl Metrics {
         );
         let tick_seconds = self.tick_seconds.clone();
         registry.register_with_unit("tick", "Time one tick took", Unit::Seconds, tick_seconds);
+        registry.register(
+            "limit_decisions",
+            "Decisions on limits by policy and outcome",
+            self.limits.clone(),
+        );
+        registry.register(
+            "limit_near",
+            "Requests that passed and left a fifth of the quota or less",
+            self.near_limits.clone(),
+        );
+        registry.register(
+            "limit_fallbacks",
+            "Checks that were decided without the store of the limits",
+            self.limit_fallbacks.clone(),
+        );
+        self.limit_store.register(registry);
+    }
+
+    /// `outcome` is `allowed`, `refused`, `undecided`, or one of the first two behind `shadow_`.
+    pub fn note_limit(&self, policy: &str, outcome: &'static str) {
+        self.limits.get_or_create(&LimitLabels { policy: policy.to_owned(), outcome }).inc();
+    }
+
+    pub fn note_near_limit(&self, policy: &str) {
+        self.near_limits.get_or_create(&PolicyLabels { policy: policy.to_owned() }).inc();
+    }
+
+    pub fn note_limit_fallback(&self) {
+        self.limit_fallbacks.inc();
+    }
+
+    pub fn note_limit_home(&self, home: &Home) {
+        let (store, gauges) = (home.process(), &self.limit_store);
+        let (failures, is_up) = home.failures();
+        let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        gauges.keys.set(i64::try_from(store.len()).unwrap_or(i64::MAX));
+        gauges.unrecorded_checks.set(number(store.unrecorded_checks()));
+        gauges.unsaved_answers.set(number(store.unsaved_answers()));
+        gauges.failures.set(number(failures));
+        gauges.is_up.set(i64::from(is_up));
     }
 
     pub fn note_request(&self, route: &'static str, status: u16) {
@@ -115,6 +185,32 @@ impl Metrics {
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
         Ok(text)
+    }
+}
+
+impl LimitStoreGauges {
+    fn register(&self, registry: &mut Registry) {
+        registry.register("limit_keys", "Keys recorded in this process", self.keys.clone());
+        registry.register(
+            "limit_unrecorded_checks",
+            "Checks that passed unrecorded because every entry was alive",
+            self.unrecorded_checks.clone(),
+        );
+        registry.register(
+            "limit_unsaved_answers",
+            "Answers about locks and long quotas that a crash would take back",
+            self.unsaved_answers.clone(),
+        );
+        registry.register(
+            "limit_store_failures",
+            "Calls that the store of the limits did not answer",
+            self.failures.clone(),
+        );
+        registry.register(
+            "limit_store_up",
+            "Whether the store of the limits is called as usual",
+            self.is_up.clone(),
+        );
     }
 }
 

@@ -1,12 +1,19 @@
 //! Starts the parts of the server, and stops them in order.
 
 use crate::{
+    access::AccessKeys,
     app::App,
     clock::Clock,
     http,
     keys::{KeyFile, PassSigner},
+    limits::{
+        BUDGET, Home, KEYS_MAX, LimitStore, Limits, Live, ProcessStore,
+        journal::{Journal, Written},
+        redis::RedisLimits,
+    },
     metrics::Metrics,
     plant,
+    reload::Reload,
     rooms::{ActiveRoom, Rooms, room_settings},
     store::{EmbeddedStore, HostedRoom, MemoryStore, OpenError, RoomStore},
     tick::Ticker,
@@ -15,8 +22,10 @@ use anyhow::{Context, Result};
 use shared::{
     config::{Config, EventConfig},
     ids::Epoch,
+    limiter::key::TableSeed,
     room::{Planted, Room},
     time::Timestamp,
+    token::ServerKeys,
 };
 use std::{
     io,
@@ -34,9 +43,15 @@ use tracing::info;
 /// What to run.
 pub struct ServeOptions {
     pub config: Config,
+    /// Where the configuration was read, to look for changes.
+    pub config_path: PathBuf,
     pub data_dir: PathBuf,
     pub listen: SocketAddr,
     pub store: StoreKind,
+    /// The store of limits; `None`: this process.
+    pub limits_redis: Option<String>,
+    /// How many servers share that store.
+    pub servers: u64,
 }
 
 /// Where the rooms are kept.
@@ -55,7 +70,7 @@ pub fn run(options: ServeOptions) -> Result<()> {
 }
 
 async fn serve(options: ServeOptions) -> Result<()> {
-    let ServeOptions { config, data_dir, listen, store } = options;
+    let ServeOptions { config, config_path, data_dir, listen, store, limits_redis, servers } = options;
     let planted = plant::from_env()?;
     let clock = Clock::start();
     let keys = KeyFile::open(&data_dir)?;
@@ -69,6 +84,16 @@ async fn serve(options: ServeOptions) -> Result<()> {
         }
     };
     let metrics = Arc::new(Metrics::new());
+    let (limits, journal) = open_limits(LimitsSetup {
+        config: &config,
+        data_dir: &data_dir,
+        redis: limits_redis.as_deref(),
+        servers,
+        clock: &clock,
+        keys: keys.server_keys(),
+        metrics: &metrics,
+        is_kept: store == StoreKind::Embedded,
+    })?;
     let mut tickers = JoinSet::new();
     for room in rooms.values() {
         let mut ticker = Ticker::new(Arc::clone(room), Arc::clone(&metrics));
@@ -76,14 +101,17 @@ async fn serve(options: ServeOptions) -> Result<()> {
         ticker.tick().await.with_context(|| format!("the room of {} cannot start", room.event))?;
         tickers.spawn(ticker.run());
     }
+    let reload = Reload::new(config_path, data_dir.clone(), config.clone());
     let app = Arc::new(App {
         keys: keys.server_keys(),
         passes: PassSigner::new(keys.pass_keys())?,
         config,
         clock,
         rooms,
+        limits,
         metrics,
     });
+    tickers.spawn(reload.run(Arc::clone(&app), signal(SignalKind::hangup())?));
     let address = listener.local_addr()?;
     info!(%address, events = app.rooms.len(), ?store, data_dir = %data_dir.display(), "the queue server listens");
     let stop = stop_signal()?;
@@ -91,6 +119,9 @@ async fn serve(options: ServeOptions) -> Result<()> {
     tickers.shutdown().await;
     if let Some(store) = embedded {
         store.close().await;
+    }
+    if let Some(journal) = journal {
+        journal.close().await;
     }
     info!("stopped");
     Ok(())
@@ -134,6 +165,46 @@ fn embedded_rooms(config: &Config, planted: Planted, store: &EmbeddedStore) -> R
         Some((event.id.clone(), Arc::new(ActiveRoom::new(event, planted, store))))
     };
     config.events.iter().filter_map(room).collect()
+}
+
+/// What the limit service is made of.
+struct LimitsSetup<'a> {
+    config: &'a Config,
+    data_dir: &'a Path,
+    redis: Option<&'a str>,
+    servers: u64,
+    clock: &'a Clock,
+    keys: ServerKeys,
+    metrics: &'a Arc<Metrics>,
+    /// Locks, long quotas and overrides outlive the process.
+    is_kept: bool,
+}
+
+fn open_limits(setup: LimitsSetup<'_>) -> Result<(Limits, Option<Arc<Journal>>)> {
+    let LimitsSetup { config, data_dir, redis, servers, clock, keys, metrics, is_kept } = setup;
+    let (journal, written) = if is_kept {
+        let (journal, written) = Journal::open(data_dir, clock.clone())?;
+        (Some(Arc::new(journal)), written)
+    } else {
+        (None, Written::default())
+    };
+    let mut seed = [0; 16];
+    getrandom::fill(&mut seed)?;
+    let mut local = ProcessStore::new(KEYS_MAX, TableSeed(seed), clock.clone());
+    // Beside Redis the limiter of this process only helps out, and Redis keeps what must be kept.
+    if let (Some(journal), None) = (&journal, redis) {
+        local = local.kept_in(Arc::clone(journal), &written);
+    }
+    let home = match redis {
+        None => Home::local(Arc::new(local), clock.clone()),
+        Some(url) => {
+            let store: Arc<dyn LimitStore> = Arc::new(RedisLimits::open(url, BUDGET)?);
+            Home::remote(store, servers, Arc::new(local), clock.clone())
+        }
+    };
+    let access = AccessKeys::read(data_dir)?;
+    let live = Live::new(config.clone(), access, written.overrides, journal.clone());
+    Ok((Limits::new(live, home, keys, Arc::clone(metrics)), journal))
 }
 
 async fn bind(listen: SocketAddr) -> Result<TcpListener> {

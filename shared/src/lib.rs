@@ -3,6 +3,7 @@
 
 pub mod config;
 pub mod gate;
+pub mod guard;
 pub mod http;
 pub mod ids;
 pub mod limiter;

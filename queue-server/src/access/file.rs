@@ -39,7 +39,7 @@ impl AccessKeys {
     }
 
     /// Writes the file anew, whole or not at all.
-    pub(super) fn save(&self, data_dir: &Path) -> Result<(), AccessFileError> {
+    pub fn save(&self, data_dir: &Path) -> Result<(), AccessFileError> {
         let path = Self::path_in(data_dir);
         let draft = data_dir.join(format!("access.{}.draft", uuid::Uuid::new_v4().simple()));
         let write = || {

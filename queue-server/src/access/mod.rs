@@ -88,7 +88,7 @@ impl AccessKeys {
     }
 
     /// Adds a key and returns its text, which is shown once and kept nowhere.
-    fn create(
+    pub fn create(
         &mut self,
         note: String,
         roles: BTreeSet<Role>,

@@ -21,7 +21,7 @@ struct JsonBody {
     proof: Option<serde_json::Value>,
 }
 
-const JSON: &str = "application/json";
+pub(super) const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Longest device proof in bytes.
@@ -51,7 +51,7 @@ pub(super) fn read(call: &Call) -> Result<BuyerBody, Refusal> {
 }
 
 /// The media type in lower case if it is one of ours and its charset, if any, is UTF-8.
-fn media_type(content_type: &str) -> Option<&'static str> {
+pub(super) fn media_type(content_type: &str) -> Option<&'static str> {
     let mut parts = content_type.split(';').map(str::trim);
     let media = parts.next()?;
     let is_utf8 = |parameter: &str| {

@@ -22,8 +22,8 @@ pub const BODY_BYTES_MAX: usize = 16 * 1024;
 /// Most bytes of all header fields together, names and values.
 pub const HEADER_BYTES_MAX: usize = 32 * 1024;
 
-/// An edge reports several rooms at once.
-const REPORT_BYTES_MAX: usize = 64 * 1024;
+/// Longest body of a call of the service side: an edge reports several rooms at once, a service asks several checks.
+pub const SERVICE_BYTES_MAX: usize = 64 * 1024;
 
 /// One request.
 pub(super) struct Call {
@@ -81,8 +81,8 @@ impl Call {
         if header_bytes > HEADER_BYTES_MAX {
             return Err(about.answer(Err(Refusal::new(Reason::HeadersTooLarge))));
         }
-        let is_report = parts.uri.path().starts_with("/v1/edge/");
-        let bytes_max = if is_report { REPORT_BYTES_MAX } else { BODY_BYTES_MAX };
+        let is_service = parts.uri.path().starts_with("/v1/");
+        let bytes_max = if is_service { SERVICE_BYTES_MAX } else { BODY_BYTES_MAX };
         let Ok(body) = to_bytes(body, bytes_max).await else {
             return Err(about.answer(Err(Refusal::new(Reason::BodyTooLarge))));
         };

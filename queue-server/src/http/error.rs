@@ -1,13 +1,22 @@
 //! The one place where errors and refusals become HTTP.
 
-use crate::{keys::PassKeyError, store::StoreError};
+use super::limits::set_fields;
+use crate::{
+    access::AccessRefusal,
+    keys::PassKeyError,
+    limits::{AskError, LimitsError, OverrideRefusal},
+    store::StoreError,
+};
 use axum::{
     body::Body,
     http::{HeaderName, HeaderValue, StatusCode},
     response::Response,
 };
 use shared::{
-    http::{language::Language, problem::Problem, reason::Reason, route::Unroutable},
+    config::OverrideError,
+    http::{
+        language::Language, problem::Problem, ratelimit::RateLimitFields, reason::Reason, route::Unroutable,
+    },
     room::{EnterRefusal, JoinRefusal, SessionRefusal},
     token::TicketError,
     wire::Phase,
@@ -21,15 +30,32 @@ pub(super) struct Refusal {
     pub(super) reason: Reason,
     retry_after: Duration,
     allow: Option<&'static str>,
+    policy: Option<String>,
+    detail: Option<String>,
+    /// What the limits said, for the `RateLimit` fields.
+    fields: Option<RateLimitFields>,
 }
 
 impl Refusal {
     pub(super) fn new(reason: Reason) -> Self {
-        Self { reason, retry_after: RETRY_AFTER, allow: None }
+        Self { reason, retry_after: RETRY_AFTER, allow: None, policy: None, detail: None, fields: None }
     }
 
     pub(super) fn retry_after(self, retry_after: Duration) -> Self {
         Self { retry_after, ..self }
+    }
+
+    pub(super) fn policy(self, policy: String) -> Self {
+        Self { policy: Some(policy), ..self }
+    }
+
+    /// What exactly is wrong, for the engineer who sent the request.
+    pub(super) fn detail(self, detail: impl Into<String>) -> Self {
+        Self { detail: Some(detail.into()), ..self }
+    }
+
+    pub(super) fn fields(self, fields: RateLimitFields) -> Self {
+        Self { fields: Some(fields), ..self }
     }
 
     /// A bug: the log tells what it was, the client only that it was ours.
@@ -67,12 +93,21 @@ impl Refusal {
         if let Some(methods) = self.allow {
             problem = problem.allow(methods);
         }
+        if let Some(policy) = &self.policy {
+            problem = problem.policy(policy);
+        }
+        if let Some(detail) = &self.detail {
+            problem = problem.detail(detail);
+        }
         let mut response = Response::new(Body::from(problem.body()));
         *response.status_mut() = self.status();
         for (name, value) in problem.headers() {
             if let Ok(value) = HeaderValue::from_str(&value) {
                 response.headers_mut().insert(HeaderName::from_static(name), value);
             }
+        }
+        if let Some(fields) = &self.fields {
+            set_fields(&mut response, fields);
         }
         response
     }
@@ -93,6 +128,51 @@ impl From<StoreError> for Refusal {
             StoreError::Unavailable => Self::new(Reason::Unconfirmed),
             StoreError::Overloaded => Self::new(Reason::Overloaded),
         }
+    }
+}
+
+impl From<AccessRefusal> for Refusal {
+    fn from(refusal: AccessRefusal) -> Self {
+        Self::new(match refusal {
+            AccessRefusal::Missing => Reason::AccessKeyMissing,
+            AccessRefusal::Unknown => Reason::AccessKeyInvalid,
+            AccessRefusal::Role => Reason::RoleMissing,
+            AccessRefusal::Shop => Reason::ShopNotAllowed,
+        })
+    }
+}
+
+impl From<AskError> for Refusal {
+    fn from(error: AskError) -> Self {
+        Self::new(error.reason).detail(error.detail)
+    }
+}
+
+impl From<LimitsError> for Refusal {
+    fn from(error: LimitsError) -> Self {
+        match error {
+            LimitsError::Asked(error) => error.into(),
+            LimitsError::Receipt => Self::new(Reason::ReceiptInvalid),
+            LimitsError::ReceiptSpent => Self::new(Reason::ReceiptSpent),
+            LimitsError::Overloaded => Self::new(Reason::Overloaded),
+            LimitsError::Unavailable => Self::new(Reason::LimiterUnavailable),
+            LimitsError::Misconfigured => Self::new(Reason::Misconfigured),
+        }
+    }
+}
+
+impl From<OverrideRefusal> for Refusal {
+    fn from(refusal: OverrideRefusal) -> Self {
+        let reason = match &refusal {
+            OverrideRefusal::Target(OverrideError::NoSuchShop) => Reason::ShopUnknown,
+            OverrideRefusal::Target(OverrideError::NoSuchPolicy) => Reason::PolicyUnknown,
+            OverrideRefusal::Target(OverrideError::OfTheWholeSite) | OverrideRefusal::Settings(_) => {
+                Reason::PolicyInvalid
+            }
+            OverrideRefusal::TooMany => Reason::BatchTooLarge,
+            OverrideRefusal::NotDurable => Reason::Unconfirmed,
+        };
+        Self::new(reason).detail(refusal.to_string())
     }
 }
 

@@ -6,6 +6,7 @@ mod call;
 mod edge;
 mod error;
 mod guard;
+mod limits;
 mod ops;
 mod presented;
 mod reply;
@@ -22,7 +23,7 @@ use guard::Guard;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-pub use call::{BODY_BYTES_MAX, HEADER_BYTES_MAX};
+pub use call::{BODY_BYTES_MAX, HEADER_BYTES_MAX, SERVICE_BYTES_MAX};
 pub use guard::CALLS_MAX;
 
 /// Everything the server answers.
@@ -36,6 +37,7 @@ pub fn router_for(app: Arc<App>, calls_max: usize) -> Router {
     Router::new()
         .route("/v1/edge/events/{event}/ended", get(edge::ended))
         .route("/v1/edge/report", post(edge::report))
+        .merge(limits::routes())
         .route("/metrics", get(ops::metrics))
         .route("/healthz", get(ops::healthz))
         .route("/readyz", get(ops::readyz))

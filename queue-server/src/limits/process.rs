@@ -12,7 +12,7 @@ use shared::{
         check::{Charge, CheckReply, CheckRequest},
         concurrency::Holder,
         key::{KeyHash, TableSeed},
-        table::{KeyState, LimiterTable},
+        table::{KeyState, ShardedTable},
     },
     time::Timestamp,
 };
@@ -23,46 +23,55 @@ use std::sync::{
 
 /// States of at most as many keys as its table has room for.
 pub struct ProcessStore {
-    table: Mutex<LimiterTable>,
+    table: ShardedTable,
     clock: Clock,
-    journal: Option<Arc<Journal>>,
+    kept: Option<Kept>,
     /// Answers that told of something which is not durable.
     unsaved: AtomicU64,
+}
+
+/// Where locks and long quotas are written.
+struct Kept {
+    journal: Arc<Journal>,
+    /// Held from the look before a change until the change is queued: the file sees the changes of a key in their order.
+    order: Mutex<()>,
 }
 
 impl ProcessStore {
     /// A store whose states end with the process.
     pub fn new(keys_max: usize, seed: TableSeed, clock: Clock) -> Self {
-        let table = Mutex::new(LimiterTable::new(keys_max, seed));
-        Self { table, clock, journal: None, unsaved: AtomicU64::new(0) }
+        Self { table: ShardedTable::new(keys_max, seed), clock, kept: None, unsaved: AtomicU64::new(0) }
     }
 
     /// The same store, which begins with what was written and writes through what must outlive it.
     #[must_use]
     pub fn kept_in(mut self, journal: Arc<Journal>, written: &Written) -> Self {
         let now = self.clock.now();
-        let table = self.table.get_mut().unwrap_or_else(PoisonError::into_inner);
         for record in written.records.iter().filter(|record| record.must_survive(now)) {
-            table.restore(record.clone(), now);
+            self.table.restore(record.clone(), now);
         }
-        self.journal = Some(journal);
+        self.kept = Some(Kept { journal, order: Mutex::new(()) });
         self
     }
 
     /// Keys that are recorded.
     pub fn len(&self) -> usize {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.table.len()
     }
 
     /// Whether no key is recorded.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.table.is_empty()
     }
 
-    /// Checks that passed unrecorded because the table was full; answers that a crash would take back.
-    pub fn unrecorded_and_unsaved(&self) -> (u64, u64) {
-        let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
-        (table.unrecorded_checks(), self.unsaved.load(Ordering::Relaxed))
+    /// Checks that passed unrecorded because the table was full.
+    pub fn unrecorded_checks(&self) -> u64 {
+        self.table.unrecorded_checks()
+    }
+
+    /// Answers that a crash would take back, because the disk failed.
+    pub fn unsaved_answers(&self) -> u64 {
+        self.unsaved.load(Ordering::Relaxed)
     }
 
     /// Applies one transition, and answers when what it changed is as durable as it must be.
@@ -71,27 +80,31 @@ impl ProcessStore {
     async fn apply<T>(
         &self,
         charges: &[Charge],
-        transition: impl FnOnce(&mut LimiterTable, Timestamp) -> T,
+        transition: impl FnOnce(&ShardedTable, Timestamp) -> T,
     ) -> Timed<T> {
-        let (answer, pending) = {
-            // A transition leaves the table whole even if a thread panicked between two.
-            let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(kept) = self.kept.as_ref().filter(|_| charges.iter().any(is_long)) else {
             let now = self.clock.now();
-            let journal = self.journal.as_ref();
-            let before = journal.map(|_| kept(&table, charges, now));
-            let answer = Timed { value: transition(&mut table, now), now };
-            // Queued under the table's lock, so that the file sees the changes of a key in their order.
-            let pending = journal
-                .zip(before)
-                .map(|(journal, before)| journal.write(changes(before, kept(&table, charges, now))));
-            (answer, pending)
+            return Timed { value: transition(&self.table, now), now };
         };
-        if let Some(pending) = pending
-            && pending.durable().await.is_err()
-        {
+        let (answer, pending) = {
+            let _order = kept.order.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = self.clock.now();
+            let before = self.long_records(charges, now);
+            let value = transition(&self.table, now);
+            let changes = changes(before, self.long_records(charges, now));
+            (Timed { value, now }, kept.journal.write(changes))
+        };
+        if pending.durable().await.is_err() {
             self.unsaved.fetch_add(1, Ordering::Relaxed);
         }
         answer
+    }
+
+    /// What of these keys must be durable.
+    fn long_records(&self, charges: &[Charge], now: Timestamp) -> Vec<(KeyHash, Option<Record>)> {
+        let record = |key: KeyHash| self.table.record(key).filter(|record| record.must_survive(now));
+        let long = charges.iter().filter(|charge| is_long(charge));
+        long.map(|charge| (charge.key, record(charge.key))).collect()
     }
 }
 
@@ -106,7 +119,7 @@ impl LimitStore for ProcessStore {
     }
 
     async fn refund(&self, _shop: &str, charges: &[Charge], taken_at: Timestamp) -> Answer<()> {
-        let refund = |table: &mut LimiterTable, now| {
+        let refund = |table: &ShardedTable, now| {
             charges.iter().for_each(|charge| table.refund(charge, taken_at, now));
         };
         Ok(self.apply(charges, refund).await)
@@ -117,7 +130,7 @@ impl LimitStore for ProcessStore {
     }
 
     async fn reset(&self, _shop: &str, charge: &Charge) -> Answer<()> {
-        let reset = |table: &mut LimiterTable, _| {
+        let reset = |table: &ShardedTable, _| {
             table.reset(charge.key);
         };
         Ok(self.apply(&[*charge], reset).await)
@@ -132,12 +145,9 @@ impl LimitStore for ProcessStore {
     }
 }
 
-/// What of these keys must be durable.
-fn kept(table: &LimiterTable, charges: &[Charge], now: Timestamp) -> Vec<(KeyHash, Option<Record>)> {
-    let is_long = |charge: &&Charge| matches!(charge.policy, Policy::Lockout(_) | Policy::LongQuota(_));
-    let record =
-        |charge: &Charge| (charge.key, table.record(charge.key).filter(|record| record.must_survive(now)));
-    charges.iter().filter(is_long).map(record).collect()
+/// Whether the keys of a policy have something to write.
+fn is_long(charge: &Charge) -> bool {
+    matches!(charge.policy, Policy::Lockout(_) | Policy::LongQuota(_))
 }
 
 fn changes(before: Vec<(KeyHash, Option<Record>)>, after: Vec<(KeyHash, Option<Record>)>) -> Vec<Change> {

@@ -6,10 +6,12 @@ use axum::{
     http::{HeaderMap, Request, StatusCode, header},
 };
 use queue_server::{
+    access::AccessKeys,
     app::App,
     clock::Clock,
     http,
     keys::{PassKey, PassSigner},
+    limits::{Home, Limits, Live, ProcessStore},
     metrics::Metrics,
     rooms::{ActiveRoom, Rooms, room_settings},
     store::{MemoryStore, RoomStore},
@@ -19,6 +21,7 @@ use serde_json::Value;
 use shared::{
     config::{Config, EventConfig},
     ids::{EventId, LaneId},
+    limiter::key::TableSeed,
     room::{CallOrder, Planted, Room},
     time::Timestamp,
     token::{MasterKeys, ServerKeys},
@@ -65,12 +68,18 @@ impl Server {
         let rooms: Rooms = config.events.iter().map(room).collect();
         let tickers =
             rooms.values().map(|room| Ticker::new(Arc::clone(room), Arc::clone(&metrics))).collect();
+        let keys = ServerKeys::new(&MasterKeys::first([7; 32]));
+        let local = Arc::new(ProcessStore::new(1_000, TableSeed([3; 16]), clock.clone()));
+        let live = Live::new(config.clone(), AccessKeys::default(), Vec::new(), None);
+        let home = Home::local(local, clock.clone());
+        let limits = Limits::new(live, home, keys.clone(), Arc::clone(&metrics));
         let app = Arc::new(App {
-            keys: ServerKeys::new(&MasterKeys::first([7; 32])),
+            keys,
             passes: PassSigner::new(&[PassKey::generate().unwrap()]).unwrap(),
             config,
             clock,
             rooms,
+            limits,
             metrics,
         });
         let mut server = Self { router: http::router(Arc::clone(&app)), app, tickers, hand };

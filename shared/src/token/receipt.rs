@@ -21,8 +21,10 @@ pub struct Receipt {
     pub holder: Option<Holder>,
     /// Whether the store took it, or only the limiter of the server that answered in its place.
     pub by_store: bool,
-    /// Keys, policies and costs.
+    /// Keys, policies and costs of the shop.
     pub charges: Vec<Charge>,
+    /// The same of keys that count over all shops.
+    pub site_charges: Vec<Charge>,
     /// Random, so that two receipts never read alike.
     pub nonce: [u8; 8],
 }
@@ -94,6 +96,7 @@ mod tests {
             holder: Some(Holder([9; 16])),
             by_store: true,
             charges: (0..charges).map(|index| Charge::new(policy, KeyHash([index; 16]), u64::MAX)).collect(),
+            site_charges: Vec::new(),
             nonce: [1; 8],
         }
     }

@@ -13,17 +13,8 @@ pub const PART_BYTES_MAX: usize = 256;
 /// Longest time that a check waits for a permit.
 pub const WAIT_MS_MAX: u64 = 4_000;
 
-/// The body of a check or a peek: one, or several that are answered in their order, each by itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum CheckBody {
-    /// At most [`BATCH_MAX`].
-    Many(CheckBatch),
-    /// Answered by status and header fields, as a gateway hands it on.
-    One(Box<LimitCheck>),
-}
-
-/// Several checks.
+/// Several checks, answered in their order, each by itself. A single [`LimitCheck`] as a body is answered by status and
+/// header fields, as a gateway hands it on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckBatch {
@@ -120,6 +111,9 @@ pub struct CheckResult {
     pub policy: Option<String>,
     /// Time until the same request could pass, exact; `None` where it passes, never can, or nobody knows.
     pub retry_after_us: Option<u64>,
+    /// How long the caller may refuse the same request by itself: not longer than `retry_after_us` and 5 s, and not at all
+    /// where a permit may be given back at any moment.
+    pub remember_us: u64,
     /// How long to hold the request before it goes on.
     pub delay_us: u64,
     /// When it was decided, by the clock of the store, in microseconds since 1970.
@@ -128,6 +122,12 @@ pub struct CheckResult {
     pub decided_by: DecidedBy,
     /// Gives back what was taken. `None` where nothing was.
     pub receipt: Option<String>,
+    /// Whether the receipt holds a permit, which must be given back.
+    pub holds_permit: bool,
+    /// The value of the field `RateLimit` for the caller's own reply; empty where there is none.
+    pub rate_limit: String,
+    /// The value of the field `RateLimit-Policy`.
+    pub rate_limit_policy: String,
     /// Every policy that was asked, enforced and shadow.
     pub limits: Vec<LimitTold>,
     /// Policies of the route that passed the request over, because a part of their key is not known.

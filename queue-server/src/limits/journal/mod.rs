@@ -12,6 +12,7 @@ use disk::Disk;
 use shared::limiter::{Record, key::KeyHash};
 use std::{
     path::Path,
+    sync::{Mutex, PoisonError},
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -21,7 +22,7 @@ use tracing::{error, info};
 /// The file's one writer. Its thread ends when this is dropped.
 pub struct Journal {
     queue: mpsc::Sender<Message>,
-    writer: Option<JoinHandle<()>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// One thing to write.
@@ -65,6 +66,9 @@ enum Message {
 const QUEUE_MAX: usize = 8_192;
 const BATCH_MAX: usize = 512;
 
+/// Changes that are kept for a disk that fails: about 10 MB.
+const BACKLOG_MAX: usize = 65_536;
+
 /// Time between two looks for records that are no longer needed.
 const SWEEP_EVERY: Duration = Duration::from_secs(10);
 
@@ -83,7 +87,7 @@ impl Journal {
             .name("fairgate-limits".to_owned())
             .spawn(move || run(disk, messages, &clock))
             .map_err(OpenError::Thread)?;
-        Ok((Self { queue, writer: Some(writer) }, written))
+        Ok((Self { queue, writer: Mutex::new(Some(writer)) }, written))
     }
 
     /// Queues changes at once, in the order of the calls. No changes are durable at once.
@@ -99,9 +103,10 @@ impl Journal {
     }
 
     /// Makes everything durable and ends the thread.
-    pub async fn close(mut self) {
+    pub async fn close(&self) {
         let _ = self.queue.send(Message::Close).await;
-        if let Some(writer) = self.writer.take() {
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writer) = writer {
             let _ = tokio::task::spawn_blocking(|| writer.join()).await;
         }
     }
@@ -115,9 +120,12 @@ impl Pending {
 
 fn run(mut disk: Disk, mut queue: mpsc::Receiver<Message>, clock: &Clock) {
     let mut batch = Vec::with_capacity(BATCH_MAX);
-    let (mut failing, mut swept_at) = (false, Instant::now());
+    // What the disk did not take, in its order; it goes with the next commit.
+    let mut backlog: Vec<Change> = Vec::new();
+    let mut swept_at = Instant::now();
     while queue.blocking_recv_many(&mut batch, BATCH_MAX) > 0 {
-        let (mut changes, mut waiting, mut is_last) = (Vec::new(), Vec::new(), false);
+        let was_failing = !backlog.is_empty();
+        let (mut changes, mut waiting, mut is_last) = (std::mem::take(&mut backlog), Vec::new(), false);
         for message in batch.drain(..) {
             match message {
                 Message::Write { changes: more, done } => {
@@ -129,20 +137,22 @@ fn run(mut disk: Disk, mut queue: mpsc::Receiver<Message>, clock: &Clock) {
         }
         match disk.commit(&changes) {
             Ok(()) => {
-                if failing {
-                    info!("locks, long quotas and overrides are durable again");
+                if was_failing {
+                    info!("locks and long quotas are durable again");
                 }
-                failing = false;
-                // Nobody listens any more where the client has gone away.
                 for done in waiting {
+                    // Nobody listens any more where the client has gone away.
                     let _ = done.send(());
                 }
             }
             Err(error) => {
-                if !failing {
-                    error!(%error, "locks, long quotas and overrides are kept in memory only: a crash would forget them");
+                if !was_failing {
+                    error!(%error, "locks and long quotas are kept in memory only: a crash would forget them");
                 }
-                failing = true;
+                // Whoever told an override is told that it failed, so it must not come true later.
+                changes.retain(|change| !matches!(change, Change::Override(_)));
+                changes.truncate(BACKLOG_MAX);
+                backlog = changes;
             }
         }
         if is_last {

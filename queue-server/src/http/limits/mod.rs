@@ -1,0 +1,114 @@
+//! The service side of limits: who may call, what a body may look like, and which file answers.
+
+mod admin;
+mod batch;
+mod check;
+mod explain;
+
+pub(super) use check::set_fields;
+
+use super::{
+    body::{JSON, media_type},
+    call::Call,
+    error::Refusal,
+    guard::RouteName,
+};
+use crate::{
+    access::{AccessKey, Role},
+    app::App,
+    limits::InForce,
+};
+use axum::{
+    Router,
+    extract::State,
+    http::header,
+    response::Response,
+    routing::{get, post, put},
+};
+use serde::de::DeserializeOwned;
+use shared::http::reason::Reason;
+use std::sync::Arc;
+
+/// Every call under `/v1/` that is about limits.
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/v1/limits/check", post(check::check))
+        .route("/v1/limits/peek", post(check::peek))
+        .route("/v1/limits/refund", post(check::refund))
+        .route("/v1/limits/give", post(check::give))
+        .route("/v1/limits/replenish", post(admin::replenish))
+        .route("/v1/limits/reset", post(admin::reset))
+        .route("/v1/limits/state", get(explain::state))
+        .route("/v1/policies", get(explain::policies))
+        .route("/v1/policies/coverage", get(explain::coverage))
+        .route("/v1/shops/{shop}/policies/{policy}", put(admin::put_override).delete(admin::delete_override))
+        .route("/openapi.json", get(openapi))
+}
+
+/// The description of these calls for tools.
+async fn openapi(State(_app): State<Arc<App>>, call: Call) -> Response {
+    let mut response = Response::new(axum::body::Body::from(OPENAPI));
+    super::reply::set(&mut response, header::CONTENT_TYPE, "application/json");
+    super::reply::set(&mut response, header::CACHE_CONTROL, "no-cache");
+    named("openapi", call.answer(Ok(response)))
+}
+
+/// The key of a call, if it may do this.
+fn authorized<'f>(in_force: &'f InForce, call: &Call, role: Role) -> Result<&'f AccessKey, Refusal> {
+    let key = in_force.access.authenticate(call.header(header::AUTHORIZATION))?;
+    key.must_have(role)?;
+    Ok(key)
+}
+
+/// Reads a JSON body, and says what is wrong with it.
+fn json_body<T: DeserializeOwned>(call: &Call) -> Result<T, Refusal> {
+    must_be_json(call)?;
+    parse_json(&call.body)
+}
+
+fn must_be_json(call: &Call) -> Result<(), Refusal> {
+    if call.headers.contains_key(header::CONTENT_ENCODING) {
+        return Err(Refusal::new(Reason::BodyCompressed));
+    }
+    if call.header(header::CONTENT_TYPE).and_then(media_type) != Some(JSON) {
+        return Err(Refusal::new(Reason::ContentTypeUnsupported).detail("send application/json"));
+    }
+    Ok(())
+}
+
+fn parse_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
+    let text = std::str::from_utf8(body).map_err(|_| Refusal::new(Reason::BodyNotUtf8))?;
+    if !text.trim_start().starts_with('{') {
+        return Err(Refusal::new(Reason::BodyInvalid).detail("send a JSON object"));
+    }
+    serde_json::from_str(text).map_err(|error| {
+        let detail: String = error.to_string().chars().take(DETAIL_CHARS_MAX).collect();
+        Refusal::new(Reason::BodyInvalid).detail(detail)
+    })
+}
+
+fn named(route: &'static str, mut response: Response) -> Response {
+    response.extensions_mut().insert(RouteName(route));
+    response
+}
+
+const OPENAPI: &str = include_str!("openapi.json");
+
+const DETAIL_CHARS_MAX: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_description_names_every_call() {
+        let document: serde_json::Value = serde_json::from_str(OPENAPI).unwrap();
+        let described: BTreeSet<&str> =
+            document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
+        let source = include_str!("mod.rs");
+        let (routes, _) = source.split_once("/// The description of these calls").unwrap();
+        let served: BTreeSet<&str> = routes.split('"').filter(|text| text.starts_with("/v1/")).collect();
+        assert_eq!(described, served);
+    }
+}

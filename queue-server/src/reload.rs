@@ -1,0 +1,110 @@
+//! Takes up a changed `fairgate.toml` or `access.toml` while the server runs: whole, or not at all.
+//!
+//! Limits, their routes and the bearer keys change within two seconds, or at once on SIGHUP. A file that is wrong is told
+//! in the log with its place, and the last good one stays. Everything else in the file needs a restart.
+
+use crate::{access::AccessKeys, app::App, limits::Limits};
+use shared::config::Config;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    signal::unix::Signal,
+    time::{MissedTickBehavior, interval},
+};
+use tracing::{error, info, warn};
+
+/// The files that are watched, and what was last read from them.
+pub struct Reload {
+    config_path: PathBuf,
+    data_dir: PathBuf,
+    config_text: Option<String>,
+    access_text: Option<String>,
+    /// As the server started, for what only a restart changes.
+    started_with: Config,
+}
+
+/// Files are read this often: a look at a clock or a length would miss a change within the same second.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+impl Reload {
+    pub fn new(config_path: PathBuf, data_dir: PathBuf, started_with: Config) -> Self {
+        let config_text = read(&config_path);
+        let access_text = read(&AccessKeys::path_in(&data_dir));
+        Self { config_path, data_dir, config_text, access_text, started_with }
+    }
+
+    /// Looks until the task is dropped.
+    pub async fn run(mut self, app: Arc<App>, mut hangup: Signal) {
+        let mut looks = interval(LOOK_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let is_told = tokio::select! {
+                _ = looks.tick() => false,
+                _ = hangup.recv() => true,
+            };
+            self.look(&app.limits, is_told).await;
+        }
+    }
+
+    /// Takes up what has changed. `is_told` says so in the log even if nothing has.
+    pub async fn look(&mut self, limits: &Limits, is_told: bool) {
+        let text = read(&self.config_path);
+        if is_told || text != self.config_text {
+            self.take_config(limits, text.as_deref()).await;
+            self.config_text = text;
+        }
+        let text = read(&AccessKeys::path_in(&self.data_dir));
+        if is_told || text != self.access_text {
+            self.take_access(limits).await;
+            self.access_text = text;
+        }
+    }
+
+    async fn take_config(&self, limits: &Limits, text: Option<&str>) {
+        let path = self.config_path.display();
+        let Some(text) = text else {
+            error!(%path, "the configuration cannot be read; the last good one stays");
+            return;
+        };
+        let config = match Config::parse(&path.to_string(), text) {
+            Ok(config) => config,
+            Err(errors) => {
+                error!(%path, "the configuration has errors; the last good one stays\n{errors}");
+                return;
+            }
+        };
+        if self.needs_restart(&config) {
+            warn!(%path, "what the file changes besides limits, their routes and policies needs a restart");
+        }
+        limits.live.replace_config(config).await;
+        info!(%path, "the limits of the configuration are in force");
+    }
+
+    async fn take_access(&self, limits: &Limits) {
+        match AccessKeys::read(&self.data_dir) {
+            Ok(access) => {
+                let keys = access.iter().count();
+                limits.live.replace_access(access).await;
+                info!(keys, "the bearer keys are in force");
+            }
+            Err(error) => error!(%error, "the bearer keys cannot be read; the last good ones stay"),
+        }
+    }
+
+    fn needs_restart(&self, config: &Config) -> bool {
+        let old = &self.started_with;
+        let hosts = |config: &Config| -> Vec<(String, Vec<String>)> {
+            config.shops.iter().map(|shop| (shop.id.clone(), shop.hosts.clone())).collect()
+        };
+        old.server != config.server || old.events != config.events || hosts(old) != hosts(config)
+    }
+}
+
+/// `None` where there is no such file, or none that can be read.
+fn read(path: &Path) -> Option<String> {
+    fs::read_to_string(path).ok()
+}

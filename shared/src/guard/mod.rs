@@ -1,0 +1,3 @@
+//! What protects a caller from a dependency that fails.
+
+pub mod breaker;
