@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod faults;
+mod full_disk;
 mod history;
 mod parity;
 mod promises;

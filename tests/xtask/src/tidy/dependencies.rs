@@ -50,6 +50,9 @@ const SHARED: &str = "fairgate-shared";
 const ARROWS: [(&str, &str); 11] = [
     ("fairgate-edge", SHARED),
     ("fairgate-queue-server", SHARED),
+    ("fairgate-client", SHARED),
+    // The server's tests drive the client against it.
+    ("fairgate-queue-server", "fairgate-client"),
     ("tests", SHARED),
     ("bench", SHARED),
     ("simulator", SHARED),

@@ -1,0 +1,139 @@
+//! Overrides, replenishing, resets, and what is told of limits.
+
+use crate::server::{Server, of_device};
+use serde_json::{Value, json};
+
+const DEVICE: &str = "/v1/shops/alpha/policies/device";
+
+async fn put(server: &Server, path: &str, body: Value) -> crate::server::Reply {
+    server.call(&server.admin_key, "PUT", path, Some(body)).await
+}
+
+#[tokio::test]
+async fn an_override_is_in_force_at_once_and_keeps_what_is_in_use() {
+    let server = Server::start();
+    assert!(server.passes("device", "a", 3).await);
+    let five = json!({ "settings": { "gcra": { "burst_capacity": 5, "rate": 1, "period_us": 1_000_000 } } });
+    assert_eq!(put(&server, DEVICE, five).await.status, 200);
+    assert!(!server.passes("device", "a", 3).await, "3 of 5 are in use");
+    assert!(server.passes("device", "a", 2).await);
+    assert_eq!(server.call(&server.admin_key, "DELETE", DEVICE, None).await.status, 204);
+    assert!(server.passes("device", "a", 5).await, "5 of 10 are in use");
+    assert!(!server.passes("device", "a", 1).await);
+    server.call(&server.admin_key, "DELETE", DEVICE, None).await.assert_refused(404, "POLICY_UNKNOWN");
+}
+
+#[tokio::test]
+async fn an_override_has_the_compact_form_and_a_mode() {
+    let server = Server::start();
+    assert_eq!(put(&server, DEVICE, json!({ "lockout": "true|1|60|300" })).await.status, 200);
+    assert!(server.passes("device", "a", 1).await);
+    let locked = server.check(of_device("device", "a", 1)).await;
+    locked.assert_refused(403, "LOCKED");
+    assert_eq!(locked.header("retry-after"), Some("300"));
+    assert_eq!(put(&server, DEVICE, json!({ "mode": "shadow" })).await.status, 200);
+    assert!(server.passes("device", "b", 10).await);
+    assert_eq!(put(&server, DEVICE, json!({ "lockout": "false|1|60|300" })).await.status, 200);
+    assert!(server.passes("device", "a", 1).await);
+}
+
+#[tokio::test]
+async fn settings_that_cannot_be_kept_are_refused() {
+    let server = Server::start();
+    let gcra = |burst: u64, rate: u64, period: u64| json!({ "settings": { "gcra": { "burst_capacity": burst, "rate": rate, "period_us": period } } });
+    let cases = [
+        json!({}),
+        json!({ "lockout": "true|3|0|30" }),
+        json!({ "lockout": "true|3|1|30", "settings": gcra(1, 1, 1)["settings"] }),
+        json!({ "mode": "sometimes" }),
+        gcra(0, 1, 1),
+        gcra(1, 1, 0),
+        gcra(u64::MAX, 1, u64::MAX),
+    ];
+    for body in cases {
+        put(&server, DEVICE, body).await.assert_refused(400, "POLICY_INVALID");
+    }
+    put(&server, DEVICE, json!({ "settigns": {} })).await.assert_refused(400, "BODY_INVALID");
+    let site = put(&server, "/v1/shops/alpha/policies/everyone", gcra(1, 1, 1)).await;
+    site.assert_refused(400, "POLICY_INVALID");
+    put(&server, "/v1/shops/alpha/policies/nothing", gcra(1, 1, 1))
+        .await
+        .assert_refused(404, "POLICY_UNKNOWN");
+    assert!(server.passes("device", "a", 10).await);
+}
+
+#[tokio::test]
+async fn a_key_is_replenished_and_reset() {
+    let server = Server::start();
+    let key = |cost: Option<u64>| {
+        let mut body = json!({ "shop": "alpha", "policy": "login", "keys": { "device": "a" } });
+        if let Some(cost) = cost {
+            body["cost"] = json!(cost);
+        }
+        body
+    };
+    assert!(server.passes("login", "a", 3).await);
+    let replenish = server.call(&server.admin_key, "POST", "/v1/limits/replenish", Some(key(Some(2)))).await;
+    assert_eq!(replenish.status, 204);
+    assert!(server.passes("login", "a", 2).await);
+    assert!(!server.passes("login", "a", 1).await, "this one begins the lock");
+    server.advance_ms(60_000);
+    assert!(!server.passes("login", "a", 1).await);
+    let reset = server.call(&server.admin_key, "POST", "/v1/limits/reset", Some(key(None))).await;
+    assert_eq!(reset.status, 204);
+    assert!(server.passes("login", "a", 1).await);
+}
+
+#[tokio::test]
+async fn the_state_of_a_key_is_explained() {
+    let server = Server::start();
+    let path = "/v1/limits/state?shop=alpha&policy=login&device=a";
+    let state = async |path: &str| server.call(&server.read_key, "GET", path, None).await.json();
+    assert_eq!(state(path).await["state"], Value::Null);
+    assert!(server.passes("login", "a", 3).await);
+    assert!(!server.passes("login", "a", 1).await);
+    server.advance_ms(1_000);
+    assert!(!server.passes("login", "a", 1).await);
+    let told = state(path).await;
+    assert_eq!((&told["state"]["locked"], &told["state"]["ttlUs"]), (&json!(true), &json!(299_000_000)));
+    let refusals = told["lastRefusals"].as_array().unwrap();
+    let waits: Vec<&Value> = refusals.iter().map(|refusal| &refusal["retryAfterUs"]).collect();
+    assert_eq!(waits, [&json!(299_000_000), &json!(300_000_000)], "the newest first");
+    // The log shows the key's digits; they find it as its parts do.
+    let by_digits = format!("/v1/limits/state?shop=alpha&policy=login&key={}", told["key"].as_str().unwrap());
+    assert_eq!(state(&by_digits).await, told);
+    let wrong =
+        server.call(&server.read_key, "GET", "/v1/limits/state?shop=alpha&policy=login&key=xyz", None).await;
+    wrong.assert_refused(400, "KEY_PART_INVALID");
+}
+
+#[tokio::test]
+async fn policies_and_coverage_are_told() {
+    let server = Server::start();
+    let policies = server.call(&server.read_key, "GET", "/v1/policies", None).await;
+    let etag = policies.header("etag").unwrap().to_owned();
+    let device = &policies.json()["shops"][0]["policies"][0];
+    assert_eq!(
+        (&device["name"], &device["key"], &device["mode"]),
+        (&json!("device"), &json!(["device"]), &json!("enforced"))
+    );
+    assert_eq!(device["settings"]["gcra"]["burst_capacity"], 10);
+    put(&server, DEVICE, json!({ "mode": "shadow" })).await;
+    let policies = server.call(&server.read_key, "GET", "/v1/policies", None).await;
+    assert_ne!(policies.header("etag"), Some(etag.as_str()));
+    assert_eq!(policies.json()["shops"][0]["policies"][0]["override"]["mode"], "shadow");
+    let coverage = server.call(&server.read_key, "GET", "/v1/policies/coverage", None).await.json();
+    let shop = &coverage["shops"][0];
+    assert_eq!(
+        shop["routes"][0]["limits"],
+        json!([
+            [{ "policy": "device", "mode": "shadow" }],
+            [{ "policy": "ip", "mode": "enforced" }],
+        ])
+    );
+    assert_eq!(
+        (&shop["routes"][1]["kind"], &shop["routes"][1]["isLimited"]),
+        (&json!("bypass"), &json!(false))
+    );
+    assert_eq!(shop["everythingElse"]["isLimited"], false);
+}

@@ -1,0 +1,71 @@
+//! A changed file is in force whole, or not at all.
+
+use crate::server::{CONFIG, Server};
+use queue_server::reload::Reload;
+use std::fs;
+
+#[tokio::test]
+async fn a_good_file_is_taken_up_and_a_bad_one_is_not() {
+    let server = Server::start();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("fairgate.toml");
+    fs::write(&path, CONFIG).unwrap();
+    let mut reload = Reload::new(path.clone(), dir.path().to_owned(), server.app.config.clone());
+    assert!(server.passes("device", "a", 4).await);
+
+    let five = CONFIG.replacen("burst_capacity = 10", "burst_capacity = 5", 1);
+    fs::write(&path, &five).unwrap();
+    reload.look(&server.app.limits, false).await;
+    assert!(!server.passes("device", "a", 2).await, "4 of 5 are in use");
+    assert!(server.passes("device", "a", 1).await);
+
+    for bad in ["burst_capacity = 1\nburst_capacity = ", "nonsense = 1"] {
+        fs::write(&path, CONFIG.replacen("burst_capacity = 10", bad, 1)).unwrap();
+        reload.look(&server.app.limits, false).await;
+        assert!(!server.passes("device", "a", 1).await, "the last good file stays");
+    }
+    fs::remove_file(&path).unwrap();
+    reload.look(&server.app.limits, false).await;
+    assert!(!server.passes("device", "a", 1).await);
+
+    fs::write(&path, CONFIG).unwrap();
+    reload.look(&server.app.limits, false).await;
+    assert!(server.passes("device", "a", 5).await, "5 of 10 are in use");
+    assert!(!server.passes("device", "a", 1).await);
+}
+
+#[tokio::test]
+async fn the_same_file_again_gives_no_fresh_quota() {
+    let server = Server::start();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("fairgate.toml");
+    fs::write(&path, CONFIG).unwrap();
+    let mut reload = Reload::new(path, dir.path().to_owned(), server.app.config.clone());
+    assert!(server.passes("device", "a", 10).await);
+    for _ in 0..5 {
+        reload.look(&server.app.limits, true).await;
+        assert!(!server.passes("device", "a", 1).await);
+    }
+}
+
+#[tokio::test]
+async fn keys_that_are_revoked_or_made_count_without_a_restart() {
+    let server = Server::start();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("fairgate.toml");
+    fs::write(&path, CONFIG).unwrap();
+    let mut reload = Reload::new(path, dir.path().to_owned(), server.app.config.clone());
+    fs::write(dir.path().join("access.toml"), "[[key]]\nid = 7\n").unwrap();
+    reload.look(&server.app.limits, false).await;
+    assert_eq!(
+        server.call(&server.read_key, "GET", "/v1/policies", None).await.status,
+        200,
+        "a bad file changes nothing"
+    );
+    fs::write(dir.path().join("access.toml"), "").unwrap();
+    reload.look(&server.app.limits, false).await;
+    server
+        .call(&server.read_key, "GET", "/v1/policies", None)
+        .await
+        .assert_refused(401, "ACCESS_KEY_INVALID");
+}
