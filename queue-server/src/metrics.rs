@@ -174,7 +174,7 @@ impl Metrics {
         let called =
             cohorts.fold(0_u32, |sum, cohort| sum.saturating_add(cohort.called.saturating_sub(cohort.come)));
         self.sessions.get_or_create(&labels).set(facts.sessions.into());
-        self.capacity.get_or_create(&labels).set(settings.capacity.into());
+        self.capacity.get_or_create(&labels).set(facts.capacity.into());
         self.waiting.get_or_create(&labels).set(i64::try_from(waiting).unwrap_or(i64::MAX));
         self.called.get_or_create(&labels).set(called.into());
         self.tick_seconds.get_or_create(&labels).observe(took.as_secs_f64());

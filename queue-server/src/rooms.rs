@@ -5,7 +5,7 @@ use axum::body::Bytes;
 use shared::{
     config::{EventConfig, LaneConfig},
     ids::{EventId, LaneId},
-    room::{LaneSettings, Planted, RoomSettings},
+    room::{Facts, LaneSettings, Planted, RoomSettings},
     wire::{Phase, Snapshot},
 };
 use std::{collections::BTreeMap, sync::Arc};
@@ -29,6 +29,8 @@ pub struct ActiveRoom {
 #[derive(Debug)]
 pub struct Published {
     pub snapshot: Snapshot,
+    /// What the snapshot was made from.
+    pub facts: Facts,
     pub json: Bytes,
     pub etag: String,
 }
@@ -51,10 +53,10 @@ impl ActiveRoom {
         self.published.borrow().clone()
     }
 
-    pub fn publish(&self, snapshot: Snapshot) -> Result<(), serde_json::Error> {
+    pub fn publish(&self, snapshot: Snapshot, facts: Facts) -> Result<(), serde_json::Error> {
         let json = Bytes::from(serde_json::to_vec(&snapshot)?);
         let etag = format!("\"{}-{}-{}\"", snapshot.epoch.0, snapshot.tick, snapshot.server_time_ms);
-        self.published.send_replace(Some(Arc::new(Published { snapshot, json, etag })));
+        self.published.send_replace(Some(Arc::new(Published { snapshot, facts, json, etag })));
         Ok(())
     }
 

@@ -40,9 +40,15 @@ pub enum Role {
     /// Replenish, reset and override policies, and everything that `read` may.
     #[value(name = "limits:admin")]
     LimitsAdmin,
-    /// Look at policies, coverage and states.
+    /// Look at events, policies, coverage and states.
     #[value(name = "read")]
     Read,
+    /// Order what an event does, and look at it.
+    #[value(name = "operate")]
+    Operate,
+    /// End and extend sessions, as the shop.
+    #[value(name = "sessions")]
+    Sessions,
 }
 
 /// Which shops a key is for.
@@ -116,7 +122,8 @@ impl AccessKeys {
 
 impl AccessKey {
     pub fn must_have(&self, role: Role) -> Result<(), AccessRefusal> {
-        let is_covered = role == Role::Read && self.roles.contains(&Role::LimitsAdmin);
+        let looks = [Role::LimitsAdmin, Role::Operate];
+        let is_covered = role == Role::Read && looks.iter().any(|role| self.roles.contains(role));
         if is_covered || self.roles.contains(&role) { Ok(()) } else { Err(AccessRefusal::Role) }
     }
 
@@ -135,17 +142,21 @@ impl Shops {
 }
 
 impl Role {
+    const ALL: [Self; 5] = [Self::LimitsCheck, Self::LimitsAdmin, Self::Read, Self::Operate, Self::Sessions];
+
     /// The word for this role in the file and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::LimitsCheck => "limits:check",
             Self::LimitsAdmin => "limits:admin",
             Self::Read => "read",
+            Self::Operate => "operate",
+            Self::Sessions => "sessions",
         }
     }
 
     fn parse(name: &str) -> Option<Self> {
-        [Self::LimitsCheck, Self::LimitsAdmin, Self::Read].into_iter().find(|role| role.name() == name)
+        Self::ALL.into_iter().find(|role| role.name() == name)
     }
 }
 

@@ -17,7 +17,7 @@ use shared::{
     http::{
         language::Language, problem::Problem, ratelimit::RateLimitFields, reason::Reason, route::Unroutable,
     },
-    room::{EnterRefusal, JoinRefusal, SessionRefusal},
+    room::{ActionRefusal, EnterRefusal, JoinRefusal, SessionRefusal},
     token::TicketError,
     wire::Phase,
 };
@@ -171,6 +171,17 @@ impl From<OverrideRefusal> for Refusal {
             }
             OverrideRefusal::TooMany => Reason::BatchTooLarge,
             OverrideRefusal::NotDurable => Reason::Unconfirmed,
+        };
+        Self::new(reason).detail(refusal.to_string())
+    }
+}
+
+impl From<ActionRefusal> for Refusal {
+    fn from(refusal: ActionRefusal) -> Self {
+        let reason = match refusal {
+            ActionRefusal::NotNow(_) => Reason::ActionNotNow,
+            ActionRefusal::CapacityOutOfRange => Reason::ActionInvalid,
+            ActionRefusal::EpochsExhausted => Reason::EpochsExhausted,
         };
         Self::new(reason).detail(refusal.to_string())
     }

@@ -7,6 +7,7 @@ mod edge;
 mod error;
 mod guard;
 mod limits;
+mod operator;
 mod ops;
 mod presented;
 mod reply;
@@ -38,6 +39,7 @@ pub fn router_for(app: Arc<App>, calls_max: usize) -> Router {
         .route("/v1/edge/events/{event}/ended", get(edge::ended))
         .route("/v1/edge/report", post(edge::report))
         .merge(limits::routes())
+        .merge(operator::routes())
         .route("/metrics", get(ops::metrics))
         .route("/healthz", get(ops::healthz))
         .route("/readyz", get(ops::readyz))

@@ -6,7 +6,7 @@ use axum::{
     http::{HeaderMap, Request, StatusCode, header},
 };
 use queue_server::{
-    access::AccessKeys,
+    access::{AccessKeys, Role, Shops},
     app::App,
     clock::Clock,
     http,
@@ -27,7 +27,7 @@ use shared::{
     token::{MasterKeys, ServerKeys},
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -43,8 +43,26 @@ pub(crate) const RENEW: &str = "/.fairgate/events/drop/session/renew";
 pub(crate) struct Server {
     pub(crate) app: Arc<App>,
     pub(crate) router: Router,
+    /// One key for each role, of the first event's shop.
+    pub(crate) keys: RoleKeys,
     tickers: Vec<Ticker>,
     hand: Arc<AtomicU64>,
+}
+
+pub(crate) struct RoleKeys {
+    pub(crate) read: String,
+    pub(crate) operate: String,
+    pub(crate) sessions: String,
+}
+
+impl RoleKeys {
+    fn create(access: &mut AccessKeys) -> Self {
+        let mut create = |role: Role| {
+            let shops = Shops::Named(BTreeSet::from(["alpha".to_owned()]));
+            access.create(role.name().to_owned(), BTreeSet::from([role]), shops).unwrap()
+        };
+        Self { read: create(Role::Read), operate: create(Role::Operate), sessions: create(Role::Sessions) }
+    }
 }
 
 impl Server {
@@ -70,7 +88,9 @@ impl Server {
             rooms.values().map(|room| Ticker::new(Arc::clone(room), Arc::clone(&metrics))).collect();
         let keys = ServerKeys::new(&MasterKeys::first([7; 32]));
         let local = Arc::new(ProcessStore::new(1_000, TableSeed([3; 16]), clock.clone()));
-        let live = Live::new(config.clone(), AccessKeys::default(), Vec::new(), None);
+        let mut access = AccessKeys::default();
+        let role_keys = RoleKeys::create(&mut access);
+        let live = Live::new(config.clone(), access, Vec::new(), None);
         let home = Home::local(local, clock.clone());
         let limits = Limits::new(live, home, keys.clone(), Arc::clone(&metrics));
         let app = Arc::new(App {
@@ -82,7 +102,7 @@ impl Server {
             limits,
             metrics,
         });
-        let mut server = Self { router: http::router(Arc::clone(&app)), app, tickers, hand };
+        let mut server = Self { router: http::router(Arc::clone(&app)), app, keys: role_keys, tickers, hand };
         server.tick().await;
         server
     }

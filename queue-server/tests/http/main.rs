@@ -8,6 +8,7 @@ mod edge;
 mod hostile;
 mod join;
 mod limits;
+mod operator;
 mod page;
 mod service;
 mod session;

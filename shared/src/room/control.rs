@@ -35,6 +35,8 @@ pub enum Action {
     Capacity(Option<u32>),
     /// What those who wait are told; `None`: nothing.
     Message(Option<Message>),
+    /// Gives the operator a pass that no session stands behind, to try the shop with; the log tells of it.
+    StaffPass,
     /// Begins a new epoch: every ticket is void, on purpose. Sessions stay.
     VoidTickets,
 }
@@ -101,7 +103,9 @@ impl Action {
     pub fn leads_from(&self, phase: Phase) -> Option<Phase> {
         use Phase::{Closed, Open, Passthrough, Paused, Scheduled, SoldOut};
         match (self, phase) {
-            (Self::Capacity(_) | Self::Message(_) | Self::VoidTickets, phase) => Some(phase),
+            (Self::Capacity(_) | Self::Message(_) | Self::StaffPass | Self::VoidTickets, phase) => {
+                Some(phase)
+            }
             (Self::Close, _) => Some(Closed),
             (Self::Open, Scheduled | Open | Paused | Passthrough) => Some(Open),
             (Self::Pause | Self::LetNobodyIn, Open | Paused | Passthrough) => Some(Paused),
@@ -133,10 +137,11 @@ impl Room {
             }
             Action::Message(message) => control.message.clone_from(message),
             Action::VoidTickets => self.void_tickets()?,
+            Action::StaffPass => {}
             Action::LetEveryoneIn => control.everyone_in = true,
             _ => control.everyone_in = false,
         }
-        if control != self.control || action == Action::VoidTickets {
+        if control != self.control || matches!(action, Action::VoidTickets | Action::StaffPass) {
             self.control = control;
             self.log(now, Cause::Operator(by.to_owned()), action);
         }

@@ -54,14 +54,18 @@ async fn openapi(State(_app): State<Arc<App>>, call: Call) -> Response {
 }
 
 /// The key of a call, if it may do this.
-fn authorized<'f>(in_force: &'f InForce, call: &Call, role: Role) -> Result<&'f AccessKey, Refusal> {
+pub(super) fn authorized<'f>(
+    in_force: &'f InForce,
+    call: &Call,
+    role: Role,
+) -> Result<&'f AccessKey, Refusal> {
     let key = in_force.access.authenticate(call.header(header::AUTHORIZATION))?;
     key.must_have(role)?;
     Ok(key)
 }
 
 /// Reads a JSON body, and says what is wrong with it.
-fn json_body<T: DeserializeOwned>(call: &Call) -> Result<T, Refusal> {
+pub(super) fn json_body<T: DeserializeOwned>(call: &Call) -> Result<T, Refusal> {
     must_be_json(call)?;
     parse_json(&call.body)
 }
