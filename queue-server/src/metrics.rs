@@ -9,7 +9,7 @@ use prometheus_client::{
 use shared::{
     http::reason::Reason,
     ids::EventId,
-    room::{Facts, RoomSettings},
+    room::Facts,
 };
 use std::time::Duration;
 
@@ -167,7 +167,7 @@ impl Metrics {
         self.edge_outcomes.get_or_create(&outcome_of(event, reason.code())).inc_by(count);
     }
 
-    pub fn note_tick(&self, event: &EventId, settings: &RoomSettings, facts: &Facts, took: Duration) {
+    pub fn note_tick(&self, event: &EventId, facts: &Facts, took: Duration) {
         let labels = EventLabels { event: event.to_string() };
         let waiting = facts.lanes.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.waiting));
         let cohorts = facts.lanes.iter().flat_map(|lane| &lane.cohorts);

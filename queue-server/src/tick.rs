@@ -55,7 +55,7 @@ impl Ticker {
         let called = store.call(order.clone()).await?;
         let snapshot =
             snapshot(event, settings, &called.facts, &self.law, &order, called.session_free, *planted);
-        self.metrics.note_tick(event, settings, &called.facts, started.elapsed());
+        self.metrics.note_tick(event, &called.facts, started.elapsed());
         self.room.publish(snapshot, called.facts)?;
         Ok(())
     }
