@@ -42,12 +42,11 @@ impl PollConfig {
 impl JoinConfig {
     /// Without limits of its own a join is limited by the built-in policies, never by none.
     pub(super) fn read(mut section: Section<'_>, policies: &Policies) -> Self {
-        let limits = match section.optional("limits") {
-            Some(value) => policies.read_limits(&value, ListOf::Joins),
-            None => {
-                let built_in = ["join-device", "join-ip"].iter().filter_map(|name| policies.find(name));
-                built_in.map(LimitChoice::of).collect()
-            }
+        let limits = if let Some(value) = section.optional("limits") {
+            policies.read_limits(&value, ListOf::Joins)
+        } else {
+            let built_in = ["join-device", "join-ip"].iter().filter_map(|name| policies.find(name));
+            built_in.map(LimitChoice::of).collect()
         };
         section.finish();
         Self { limits }

@@ -98,11 +98,11 @@ impl<'d> Section<'d> {
 
     /// A span that must be there, under one of two keys: in milliseconds or in seconds.
     pub(super) fn span(&mut self, ms: &'static str, s: &'static str, ms_max: u32) -> Option<Duration> {
-        let (in_ms, in_s) = (self.optional(ms), self.optional(s));
-        if in_ms.is_none() && in_s.is_none() {
+        let given = (self.optional(ms), self.optional(s));
+        if matches!(given, (None, None)) {
             self.report.add(self.offset, self.path_of(s), format!("missing; write {s} or {ms} = <number>"));
         }
-        self.read_span(1, in_ms, in_s, ms_max)
+        read_span(1, given, ms_max)
     }
 
     /// A span as [`span`](Self::span) reads it; zero where both keys are missing.
@@ -114,25 +114,7 @@ impl<'d> Section<'d> {
     ) -> Option<Duration> {
         match (self.optional(ms), self.optional(s)) {
             (None, None) => Some(Duration::ZERO),
-            (in_ms, in_s) => self.read_span(0, in_ms, in_s, ms_max),
-        }
-    }
-
-    fn read_span(
-        &self,
-        least: u32,
-        in_ms: Option<Value<'_>>,
-        in_s: Option<Value<'_>>,
-        ms_max: u32,
-    ) -> Option<Duration> {
-        match (in_ms, in_s) {
-            (Some(value), None) => Some(Duration::from_millis(value.number(least..=ms_max)?.into())),
-            (None, Some(value)) => Some(Duration::from_secs(value.number(least..=ms_max / 1000)?.into())),
-            (Some(_), Some(value)) => {
-                value.error("write the span once, in seconds or in milliseconds");
-                None
-            }
-            (None, None) => None,
+            given => read_span(0, given, ms_max),
         }
     }
 
@@ -316,6 +298,19 @@ fn moment(text: &Datetime) -> Option<Timestamp> {
 }
 
 const MOMENT: &str = "a date and time with its offset, such as 2026-12-01T12:00:00+08:00";
+
+/// The span that is given in milliseconds or in seconds, at least `least` of them; `None` where an error was noted.
+fn read_span(least: u32, given: (Option<Value<'_>>, Option<Value<'_>>), ms_max: u32) -> Option<Duration> {
+    match given {
+        (Some(millis), None) => Some(Duration::from_millis(millis.number(least..=ms_max)?.into())),
+        (None, Some(seconds)) => Some(Duration::from_secs(seconds.number(least..=ms_max / 1000)?.into())),
+        (Some(_), Some(seconds)) => {
+            seconds.error("write the span once, in seconds or in milliseconds");
+            None
+        }
+        (None, None) => None,
+    }
+}
 
 /// Errors beyond this are not told.
 pub(super) const ERRORS_MAX: usize = 100;

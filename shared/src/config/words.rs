@@ -15,7 +15,8 @@ impl PolicyConfig {
         let limiter = Words(&self.limiter);
         let mut words = format!("{}: {}: {limiter}", self.name, key_in_words(&self.key));
         if !self.sku_limiters.is_empty() {
-            words.push_str(&format!("; {} SKUs have numbers of their own", self.sku_limiters.len()));
+            let skus = self.sku_limiters.len();
+            words.extend(["; ", &skus.to_string(), " SKUs have numbers of their own"]);
         }
         match self.mode {
             PolicyMode::Off => words.push_str(" (off: nothing is counted)"),

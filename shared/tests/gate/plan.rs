@@ -30,11 +30,9 @@ fn config_text(limits: &str, keys: &[&str], more: &str) -> String {
     );
     for key in keys {
         let parts: Vec<String> = key.split('+').map(|part| format!("\"{part}\"")).collect();
-        text.push_str(&format!(
-            "[[policy]]\nname = \"p-{}\"\nkey = [{}]\nburst_capacity = 2\nrate = 1\nperiod_s = 60\n{more}\n",
-            key.replace('+', "-"),
-            parts.join(", ")
-        ));
+        let (name, parts) = (key.replace('+', "-"), parts.join(", "));
+        text += "[[policy]]\nburst_capacity = 2\nrate = 1\nperiod_s = 60\n";
+        text.extend(["name = \"p-", &name, "\"\nkey = [", &parts, "]\n", more, "\n"]);
     }
     text
 }
