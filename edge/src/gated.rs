@@ -16,7 +16,7 @@ use shared::http::cookie::Cookie;
 use shared::http::page::wait_path;
 use shared::http::path::CanonicalPath;
 use shared::http::reason::Reason;
-use shared::http::sku::{BODY_BYTES_MAX, Sku, SkuRequest, extract, needs_body};
+use shared::http::sku::{Sku, SkuRequest, extract, needs_body};
 use shared::ids::EventId;
 use shared::wire::Snapshot;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) async fn answer(
     let mut ledger = Ledger::default();
     let subject = buyer.subject(shop, Some(route));
     limits::check(incoming, &plan, &[Stage::Personal], &subject, &mut ledger).await?;
-    let body = if needs_body(route) { Some(incoming.body(BODY_BYTES_MAX).await?) } else { None };
+    let body = if needs_body(route) { Some(incoming.body().await?) } else { None };
     let sku = sku(incoming, route, path, body.as_deref())?;
     let subject = Subject { sku: Some(&sku), ..subject };
     limits::check(incoming, &plan, &[Stage::Shop, Stage::Site], &subject, &mut ledger).await?;

@@ -5,8 +5,10 @@ use crate::isolate::Isolate;
 use crate::memory::RoomMemory;
 use crate::refusal::Refusal;
 use futures_util::TryStreamExt;
-use shared::config::{ClientIpSource, Credentials};
+use futures_util::future::{Either, select};
+use shared::config::{ClientIpSource, Credentials, canonical_host};
 use shared::gate::{Buyer, return_path_of};
+use shared::http::body::{BODY_BYTES_MAX, BODY_TIME_MAX};
 use shared::http::client::ClientAddress;
 use shared::http::language::Language;
 use shared::http::navigation::is_navigation;
@@ -14,10 +16,11 @@ use shared::http::reason::Reason;
 use shared::ids::EventId;
 use shared::time::Timestamp;
 use std::future::Future;
+use std::pin::pin;
 use std::rc::Rc;
 use uuid::Uuid;
 use worker::web_sys::{Headers, Request};
-use worker::{Context, Env, Result};
+use worker::{Context, Delay, Env, Result};
 
 /// A request on its way to an answer.
 pub(crate) struct Incoming {
@@ -29,7 +32,7 @@ pub(crate) struct Incoming {
     pub(crate) now: Timestamp,
     pub(crate) request_id: String,
     pub(crate) method: String,
-    /// Host and port as the client wrote them.
+    /// Host and port in the spelling that is compared: a shop must not read another host in them than the gate did.
     pub(crate) host: String,
     /// Path and query as the client wrote them.
     pub(crate) path_and_query: String,
@@ -63,7 +66,7 @@ impl Incoming {
             now: clock::now(),
             request_id: Uuid::new_v4().to_string(),
             method: request.method(),
-            host: host.to_owned(),
+            host: canonical_host(host).unwrap_or_else(|| host.to_owned()),
             path: if path.is_empty() { "/" } else { path }.to_owned(),
             path_and_query: if path.is_empty() { format!("/{target}") } else { target.to_owned() },
             origin: headers.get("origin")?,
@@ -118,22 +121,29 @@ impl Incoming {
         self.isolate.rooms.get(event).ok_or_else(|| Reason::EventUnknown.into())
     }
 
-    /// The body, which may have at most `bytes_max` bytes. What comes beyond is not read.
-    pub(crate) async fn body(&self, bytes_max: usize) -> std::result::Result<Vec<u8>, Refusal> {
+    /// The body, which may have at most [`BODY_BYTES_MAX`] bytes and take [`BODY_TIME_MAX`]. What comes beyond is not read.
+    pub(crate) async fn body(&self) -> std::result::Result<Vec<u8>, Refusal> {
         let told = self.header("content-length").and_then(|length| length.parse::<usize>().ok());
-        if told.is_some_and(|bytes| bytes > bytes_max) {
+        if told.is_some_and(|bytes| bytes > BODY_BYTES_MAX) {
             return Err(Reason::BodyTooLarge.into());
         }
         if self.request.body().is_none() {
             return Ok(Vec::new());
         }
+        match select(pin!(self.read_body()), Delay::from(BODY_TIME_MAX)).await {
+            Either::Left((body, _)) => body,
+            Either::Right(_) => Err(Reason::BodyTimeout.into()),
+        }
+    }
+
+    async fn read_body(&self) -> std::result::Result<Vec<u8>, Refusal> {
         let mut request = worker::Request::from(Clone::clone(&self.request));
         let mut chunks = request.stream()?;
         let mut body = Vec::new();
         // A client that breaks off has sent no body.
         while let Some(chunk) = chunks.try_next().await.map_err(|_| Reason::BodyInvalid)? {
             body.extend(chunk);
-            if body.len() > bytes_max {
+            if body.len() > BODY_BYTES_MAX {
                 return Err(Reason::BodyTooLarge.into());
             }
         }

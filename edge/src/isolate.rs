@@ -2,6 +2,7 @@
 
 use crate::memory::RoomMemory;
 use shared::config::Config;
+use shared::fault_row::FaultRow;
 use shared::gate::Reports;
 use shared::http::client::ClientAddress;
 use shared::ids::EventId;
@@ -27,6 +28,10 @@ pub(crate) struct Isolate {
     pub(crate) rooms: BTreeMap<EventId, RoomMemory>,
     pub(crate) reports: RefCell<Reports>,
     pub(crate) jwks: RefCell<Option<Jwks>>,
+    /// Calls to the queue server that failed.
+    pub(crate) server_faults: RefCell<FaultRow>,
+    /// Requests that the shop did not answer.
+    pub(crate) origin_faults: RefCell<FaultRow>,
     /// Checks that passed because the object that holds the limit did not answer.
     pub(crate) open_checks: Cell<u64>,
     /// Gated requests that went on without a pass, because the queue server did not answer and nobody had to queue.
@@ -89,6 +94,8 @@ impl Isolate {
             rooms: events.into_iter().map(|event| (event, RoomMemory::default())).collect(),
             reports: RefCell::default(),
             jwks: RefCell::default(),
+            server_faults: RefCell::default(),
+            origin_faults: RefCell::default(),
             open_checks: Cell::default(),
             unproved_requests: Cell::default(),
             config,

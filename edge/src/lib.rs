@@ -64,6 +64,7 @@ async fn limited(
 }
 
 async fn answer(incoming: &Incoming) -> std::result::Result<Response, Refusal> {
+    reporting::repeat(incoming);
     let Incoming { isolate, method, host, path, .. } = incoming;
     let RouteMatch { shop, target } = find(&isolate.config, &RequestLine { method, host, path })?;
     let caller = Caller::of(shop, incoming.origin.as_deref());

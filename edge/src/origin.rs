@@ -2,10 +2,12 @@
 
 use crate::incoming::Incoming;
 use crate::refusal::{OriginFault, Refusal};
-use crate::{reply, reporting};
+use crate::{clock, reply, reporting};
 use futures_util::future::{Either, select};
 use shared::config::ShopConfig;
-use shared::gate::{claims_address, hides_method, is_for_this_hop_only, is_ours, overrides_method};
+use shared::gate::{
+    hides_method, is_disguised, is_for_this_hop_only, is_ours, overrides_method, speaks_as_proxy,
+};
 use std::pin::pin;
 use std::time::Duration;
 use worker::js_sys::Uint8Array;
@@ -48,7 +50,9 @@ pub(crate) async fn send(
         }
     };
     let response = outcome.map_err(|error| {
-        console_warn!("the shop {} did not answer: {error}", shop.id);
+        if let Some(count) = incoming.isolate.origin_faults.borrow_mut().note(clock::now()) {
+            console_warn!("the shop {} did not answer: {error} ({count} requests in a row failed)", shop.id);
+        }
         OriginFault::Unreachable
     })?;
     Ok(response.into())
@@ -61,6 +65,8 @@ fn request(incoming: &Incoming, shop: &ShopConfig, to_shop: &ToShop<'_>) -> Resu
     init.set_headers(&headers);
     init.set_redirect(RequestRedirect::Manual);
     match (to_shop.body, incoming.request.body()) {
+        // `fetch` takes none, whatever the client sent.
+        _ if is_bodiless(&incoming.method) => {}
         (Some(bytes), _) if !bytes.is_empty() => init.set_body(&Uint8Array::from(bytes)),
         (None, Some(stream)) => init.set_body(&stream),
         _ => {}
@@ -70,10 +76,13 @@ fn request(incoming: &Incoming, shop: &ShopConfig, to_shop: &ToShop<'_>) -> Resu
 
 fn headers(incoming: &Incoming, shop: &ShopConfig, to_shop: &ToShop<'_>) -> Result<Headers, JsValue> {
     let hides_method = hides_method(shop, &incoming.path);
+    let is_bodiless = is_bodiless(&incoming.method);
     let headers = Headers::new()?;
     for (name, value) in reply::entries(&incoming.headers)? {
         let stops_here = is_ours(&name)
-            || claims_address(&name)
+            || speaks_as_proxy(&name)
+            || is_disguised(&name)
+            || is_bodiless && name == "content-length"
             || is_for_this_hop_only(&name) && !is_web_socket(&name, &value)
             || hides_method && overrides_method(&name);
         if !stops_here {
@@ -89,6 +98,11 @@ fn headers(incoming: &Incoming, shop: &ShopConfig, to_shop: &ToShop<'_>) -> Resu
         headers.set("fairgate-pass", pass)?;
     }
     Ok(headers)
+}
+
+/// Whether a body under this method means nothing (RFC 9110 section 9.3.1), so that it stops here.
+fn is_bodiless(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD")
 }
 
 /// The one upgrade that the runtime can carry.

@@ -32,7 +32,10 @@ pub(crate) struct Waiting<'a> {
 
 impl Waiting<'_> {
     pub(crate) fn response(self, incoming: &Incoming, buyer: &Buyer<'_>) -> Result<Response, Refusal> {
-        let ticket = self.ticket(incoming, buyer);
+        let (ticket, unread) = match self.ticket(incoming, buyer) {
+            Ok(ticket) => (Some(ticket), None),
+            Err(reason) => (None, Some(reason)),
+        };
         let server_time = incoming.room(self.event)?.slot.borrow().server_time(incoming.now);
         let known = self.snapshot.zip(ticket.as_ref());
         let status = known
@@ -43,8 +46,8 @@ impl Waiting<'_> {
             }
             // A ticket of an earlier epoch holds nothing any more.
             Some(_) => (Standing::Outside, Some(Reason::TicketVoid)),
-            None if self.joined => (Standing::CookieLost, None),
-            None => (Standing::Outside, None),
+            None if self.joined && unread == Some(Reason::NoTicket) => (Standing::CookieLost, None),
+            None => (Standing::Outside, unread.filter(|reason| *reason != Reason::NoTicket)),
         };
         let event = incoming.isolate.config.event(self.event).ok_or(Reason::EventUnknown)?;
         let page = WaitingPage {
@@ -67,11 +70,12 @@ impl Waiting<'_> {
     }
 
     /// The ticket that was just given, or else the one that came along.
-    fn ticket(&self, incoming: &Incoming, buyer: &Buyer<'_>) -> Option<Ticket> {
+    fn ticket(&self, incoming: &Incoming, buyer: &Buyer<'_>) -> Result<Ticket, Reason> {
         let (config, keys) = (&incoming.isolate.config, &incoming.isolate.keys);
         let given = value_set(&self.cookies, &config.site.cookie_mode.name(Cookie::Ticket(self.event)));
         let given = given.and_then(|text| keys.open_ticket(text, self.event).ok());
-        given.or_else(|| buyer.ticket(config, keys, self.event).ok().map(|found| found.ticket))
+        let presented = || buyer.ticket(config, keys, self.event).map(|found| found.ticket);
+        given.map_or_else(presented, Ok)
     }
 }
 

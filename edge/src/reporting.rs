@@ -1,11 +1,13 @@
 //! What the queue server is told beside the answers: how gated requests ended, and which sessions the shop ended.
 
+use crate::clock;
 use crate::incoming::Incoming;
 use crate::isolate::Isolate;
 use crate::refusal::{Refusal, ServerUnreachable};
+use crate::rooms;
 use crate::server::ServerCall;
 use shared::config::ShopConfig;
-use shared::gate::{EndedPlaces, PASS_GRACE, PassView, REPORT_EVERY, find_pass, outcome_of, session_word};
+use shared::gate::{EndedPlaces, PassView, REPORT_EVERY, find_pass, outcome_of, session_word};
 use shared::ids::{EventId, Place};
 use shared::wire::{Report, Word};
 use std::rc::Rc;
@@ -44,16 +46,21 @@ pub(crate) fn note_session_word(
     }
     for (event, place) in &sessions {
         incoming.isolate.reports.borrow_mut().tell(event, *place, word);
-        if word == Word::Extend {
-            continue;
+        if word != Word::Extend {
+            rooms::note_ended(incoming, event, *place)?;
         }
-        // This isolate knows it at once; the others learn it from the feed.
-        let pass_life = incoming.isolate.config.event(event).map_or(PASS_GRACE, |event| event.pass_life);
-        incoming.room(event)?.ended.borrow_mut().insert(*place, incoming.now, pass_life + PASS_GRACE);
     }
     let isolate = Rc::clone(&incoming.isolate);
     incoming.beside(async move { flush(&isolate).await });
     Ok(())
+}
+
+/// Tells again, beside any request, what the queue server has not confirmed: the seats of ended sessions stay taken until then.
+pub(crate) fn repeat(incoming: &Incoming) {
+    if incoming.isolate.reports.borrow_mut().words_are_due(incoming.now) {
+        let isolate = Rc::clone(&incoming.isolate);
+        incoming.beside(async move { flush(&isolate).await });
+    }
 }
 
 /// The living sessions of this buyer in events of this shop.
@@ -81,9 +88,15 @@ fn sessions_of(incoming: &Incoming, shop: &ShopConfig) -> Vec<(EventId, Place)> 
 }
 
 async fn flush(isolate: &Isolate) {
-    let Some(report) = isolate.reports.borrow_mut().take() else { return };
-    if send(isolate, &report).await.is_err() {
-        isolate.reports.borrow_mut().put_back(report);
+    loop {
+        let Some(batch) = isolate.reports.borrow_mut().take(clock::now()) else { return };
+        if send(isolate, &batch.report).await.is_err() {
+            isolate.reports.borrow_mut().put_back(batch);
+            return;
+        }
+        if !isolate.reports.borrow_mut().confirm(&batch) {
+            return;
+        }
     }
 }
 

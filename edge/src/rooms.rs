@@ -8,7 +8,7 @@ use crate::memory::RoomMemory;
 use crate::refusal::{Refusal, ServerUnreachable};
 use crate::server::ServerCall;
 use shared::gate::{Look, PASS_GRACE};
-use shared::ids::EventId;
+use shared::ids::{EventId, Place};
 use shared::time::Timestamp;
 use shared::wire::{EndedPage, Snapshot};
 use std::rc::Rc;
@@ -44,6 +44,18 @@ pub(crate) async fn snapshot(incoming: &Incoming, event: &EventId) -> Result<Opt
     Ok(room.slot.borrow().snapshot())
 }
 
+/// Remembers that the session of a place ended just now: this isolate knows it at once, the others learn it from the feed.
+pub(crate) fn note_ended(incoming: &Incoming, event: &EventId, place: Place) -> Result<(), Refusal> {
+    let kept_for = ended_kept_for(&incoming.isolate, event);
+    incoming.room(event)?.ended.borrow_mut().insert(place, incoming.now, kept_for);
+    Ok(())
+}
+
+/// As long as a pass of the event may open the gate.
+fn ended_kept_for(isolate: &Isolate, event: &EventId) -> Duration {
+    isolate.config.event(event).map_or(PASS_GRACE, |event| event.pass_life + PASS_GRACE)
+}
+
 /// Fetches the snapshot, and what its feed of ended sessions has that this isolate has not.
 async fn renew(isolate: &Isolate, event: &EventId, began: Timestamp) {
     let Some(room) = isolate.rooms.get(event) else { return };
@@ -58,7 +70,7 @@ async fn renew_parts(isolate: &Isolate, event: &EventId, room: &RoomMemory) -> R
     let snapshot: Snapshot = read(&json)?;
     let ended_seq = snapshot.ended_seq;
     room.slot.borrow_mut().take(snapshot, &json, clock::now());
-    let kept_for = isolate.config.event(event).map_or(PASS_GRACE, |event| event.pass_life + PASS_GRACE);
+    let kept_for = ended_kept_for(isolate, event);
     for _ in 0..ENDED_PAGES_MAX {
         let seq = room.ended.borrow().seq();
         if seq == ended_seq {

@@ -3,6 +3,7 @@
 use crate::clock;
 use crate::isolate::Isolate;
 use crate::refusal::ServerUnreachable;
+use shared::http::reason::Reason;
 use shared::token::edge_signature::EdgeRequest;
 use worker::js_sys::Uint8Array;
 use worker::wasm_bindgen::JsValue;
@@ -29,13 +30,17 @@ impl ServerCall {
         Self { method: "GET", path_and_query, client_address: String::new(), headers, body, budget_ms }
     }
 
-    /// Sends the call. Any reply counts as an answer, refusals too.
+    /// Sends the call. Any reply counts as an answer, refusals of the buyer too; a refusal of the edge itself does not.
     pub(crate) async fn send(self, isolate: &Isolate) -> Result<Response, ServerUnreachable> {
         let path = self.path_and_query.clone();
-        self.fetch(isolate).await.map_err(|error| {
-            console_warn!("the queue server did not answer {path}: {error:?}");
-            ServerUnreachable
-        })
+        let told = match self.fetch(isolate).await {
+            Ok(response) => match refusal_of_the_edge(&response).await {
+                None => return Ok(response),
+                Some(code) => format!("refused {path} with {code}: are clocks and FAIRGATE_EDGE_KEYS right?"),
+            },
+            Err(error) => format!("did not answer {path}: {error:?}"),
+        };
+        Err(note_fault(isolate, &told))
     }
 
     /// Sends the call and reads the reply's text, which must come with status 200.
@@ -43,17 +48,12 @@ impl ServerCall {
         let path = self.path_and_query.clone();
         let response = self.send(isolate).await?;
         let (status, mut response) = (response.status(), worker::Response::from(response));
-        match response.text().await {
-            Ok(text) if status == 200 => Ok(text),
-            Ok(text) => {
-                console_warn!("the queue server answered {path} with {status}: {text}");
-                Err(ServerUnreachable)
-            }
-            Err(error) => {
-                console_warn!("the queue server broke off its answer to {path}: {error}");
-                Err(ServerUnreachable)
-            }
-        }
+        let told = match response.text().await {
+            Ok(text) if status == 200 => return Ok(text),
+            Ok(text) => format!("answered {path} with {status}: {text}"),
+            Err(error) => format!("broke off its answer to {path}: {error}"),
+        };
+        Err(note_fault(isolate, &told))
     }
 
     async fn fetch(self, isolate: &Isolate) -> Result<Response, JsValue> {
@@ -86,3 +86,24 @@ impl ServerCall {
         Ok(response.into())
     }
 }
+
+fn note_fault(isolate: &Isolate, told: &str) -> ServerUnreachable {
+    if let Some(count) = isolate.server_faults.borrow_mut().note(clock::now()) {
+        console_warn!("the queue server {told} ({count} calls in a row failed)");
+    }
+    ServerUnreachable
+}
+
+/// The code under which the server takes a call not to be this edge's: a matter of clocks and keys, of which no buyer shall
+/// hear more than that the queue cannot be reached.
+async fn refusal_of_the_edge(response: &Response) -> Option<&'static str> {
+    if response.status() != UNAUTHORIZED {
+        return None;
+    }
+    // The buyer gets the other half of the reply, where it is meant for them.
+    let mut half = worker::Response::from(response.clone().ok()?);
+    let code = Reason::EdgeSignatureInvalid.code();
+    half.text().await.ok()?.contains(code).then_some(code)
+}
+
+const UNAUTHORIZED: u16 = 401;

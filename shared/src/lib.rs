@@ -2,6 +2,7 @@
 #![warn(missing_docs, clippy::arithmetic_side_effects, clippy::as_conversions, clippy::indexing_slicing)]
 
 pub mod config;
+pub mod fault_row;
 pub mod gate;
 pub mod guard;
 pub mod http;

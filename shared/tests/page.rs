@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use shared::{
     http::{
         language::Language,
-        page::{Standing, WaitingPage, joined_path, wait_path},
+        page::{Standing, WaitingPage, joined_path, reason_of_link, wait_path},
         reason::Reason,
     },
     ids::{EventId, TicketNumber},
@@ -116,6 +116,18 @@ fn a_closed_line_offers_no_join() {
     for reason in Reason::ALL {
         assert_eq!(list.contains(&format!("\"{reason}\"")), hidden(*reason), "{reason}");
     }
+}
+
+#[test]
+fn a_link_tells_nothing_final_that_the_room_does_not_say() {
+    for reason in Reason::ALL {
+        let told = reason_of_link(reason.code(), Some(Phase::Open));
+        assert!(told.is_none() || (told == Some(*reason) && reason.is_retryable()), "{reason}");
+        assert_eq!(reason_of_link(reason.code(), None), told, "{reason}");
+    }
+    assert_eq!(reason_of_link("OUT_OF_STOCK", Some(Phase::SoldOut)), Some(Reason::OutOfStock));
+    assert_eq!(reason_of_link("EVENT_PAUSED", Some(Phase::Paused)), Some(Reason::EventPaused));
+    assert_eq!(reason_of_link("<script>", None), None);
 }
 
 #[test]

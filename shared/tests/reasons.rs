@@ -43,7 +43,10 @@ fn every_refusal_has_an_error_status_with_its_phrase_and_words_in_both_languages
         // A promise to succeed later needs a status under which clients read `Retry-After` or try again.
         // A lock is a refusal of the person: it tells when it ends, and no client shall retry it by itself.
         let is_lock = *reason == Reason::Locked;
-        assert!(!reason.is_retryable() || is_lock || [409, 429, 502, 503, 504].contains(&status), "{reason}");
+        assert!(
+            !reason.is_retryable() || is_lock || [408, 409, 429, 502, 503, 504].contains(&status),
+            "{reason}"
+        );
         for text in [reason.meaning(), reason.message(Language::En)] {
             assert!(text.ends_with('.') && text.is_ascii(), "{reason}: {text}");
         }

@@ -3,9 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where its own input is wrong")]
 
 use shared::config::{Config, RouteConfig};
+use shared::http::body::BODY_BYTES_MAX;
 use shared::http::path::CanonicalPath;
 use shared::http::reason::Reason;
-use shared::http::sku::{BODY_BYTES_MAX, Sku, SkuRequest, extract, needs_body};
+use shared::http::sku::{Sku, SkuRequest, extract, needs_body};
 
 const JSON: Option<&str> = Some("application/json");
 const FORM: Option<&str> = Some("application/x-www-form-urlencoded");
@@ -102,6 +103,12 @@ fn a_form_names_its_sku() {
     check(FORM, None, "sku=A-1&sku=A-1", Err(Reason::BodyAmbiguous));
     check(FORM, None, "sku=A-1&Sku=B-1", Err(Reason::BodyAmbiguous));
     check(FORM, None, "sku=B-1&sku[]=A-1", Err(Reason::BodyAmbiguous));
+    // PHP cuts a name at NUL and reads the last field of a name: it would add B-1 past the gate of A-3.
+    check(FORM, None, "sku=A-3&sku%00=B-1", Err(Reason::BodyAmbiguous));
+    check(FORM, None, "sku[]=B-1", Err(Reason::BodyAmbiguous));
+    check(FORM, None, "+sku=B-1", Err(Reason::BodyAmbiguous));
+    check(FORM, Some("sku%00=B-1"), "sku=A-3", Err(Reason::BodyAmbiguous));
+    check(FORM, Some("sku[x]=B-1"), "sku=A-3", Err(Reason::BodyAmbiguous));
     check(FORM, None, "sku=B-1;sku=A-1", Err(Reason::BodyAmbiguous));
     check(FORM, Some("sku=A-1"), "sku=B-1", Err(Reason::BodyAmbiguous));
     check(FORM, Some("sku=A-1"), "", Err(Reason::BodyAmbiguous));
@@ -126,6 +133,7 @@ fn a_query_names_its_sku() {
     check(None, Some("sku=A-1&qty=1"), Ok("A-1"));
     check(JSON, Some("sku=A-1"), Ok("A-1"));
     check(None, Some("sku=A-1&sku=B-1"), Err(Reason::BodyAmbiguous));
+    check(None, Some("sku=A-1&sku%00=B-1"), Err(Reason::BodyAmbiguous));
     check(None, Some(""), Err(Reason::SkuMissing));
     check(None, None, Err(Reason::SkuMissing));
     // A shop that merges form and query might take the SKU of the unread form.

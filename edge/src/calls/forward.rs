@@ -4,10 +4,11 @@ use super::status::spend_poll;
 use crate::incoming::Incoming;
 use crate::refusal::Refusal;
 use crate::server::ServerCall;
-use crate::{limits, reply};
+use crate::{limits, reply, rooms};
 use shared::config::ShopConfig;
 use shared::gate::{Ledger, Plan, Stage, fairgate_cookies};
-use shared::http::sku::BODY_BYTES_MAX;
+use shared::http::body::is_encoded;
+use shared::http::reason::Reason;
 use shared::ids::EventId;
 use worker::web_sys::Response;
 
@@ -50,8 +51,12 @@ pub(super) async fn by_ticket(
     method: &'static str,
     call: &str,
 ) -> Result<Response, Refusal> {
-    spend_poll(incoming, shop, &incoming.buyer()?, event)?;
-    forward(incoming, event, method, call).await
+    let ticket = spend_poll(incoming, shop, &incoming.buyer()?, event)?;
+    let response = forward(incoming, event, method, call).await?;
+    if method == "DELETE" && response.status() == 204 {
+        rooms::note_ended(incoming, event, ticket.place)?;
+    }
+    Ok(response)
 }
 
 async fn forward(
@@ -61,7 +66,10 @@ async fn forward(
     call_name: &str,
 ) -> Result<Response, Refusal> {
     let path = format!("events/{event}/{call_name}");
-    let body = incoming.body(BODY_BYTES_MAX).await?;
+    if is_encoded(incoming.header("content-encoding").as_deref()) {
+        return Err(Reason::BodyCompressed.into());
+    }
+    let body = incoming.body().await?;
     let buyers = Buyers { method, path: &path, fields: &ALL, body, budget_ms: BUDGET_MS };
     let response = call(incoming, buyers).send(&incoming.isolate).await?;
     Ok(reply::passed_on(&response, [])?)

@@ -9,7 +9,7 @@ mod wait;
 use crate::incoming::Incoming;
 use crate::page;
 use crate::refusal::Refusal;
-use crate::reply::Reply;
+use crate::reply::{PERSONAL, Reply};
 use shared::config::ShopConfig;
 use shared::http::cors::Caller;
 use shared::http::reason::Reason;
@@ -24,7 +24,9 @@ pub(crate) async fn answer(
     caller: Caller<'_>,
 ) -> Result<Response, Refusal> {
     if *call == FairgateRoute::Preflight {
-        return Ok(Reply::empty(204).with(caller.preflight_headers()).response()?);
+        let (name, value) = PERSONAL;
+        let headers = caller.preflight_headers().into_iter().chain([(name, value.to_owned())]);
+        return Ok(Reply::empty(204).with(headers).response()?);
     }
     let answer = match route(incoming, shop, call, caller).await {
         Err(refusal) if incoming.is_navigation() => match changed_event(call) {

@@ -20,6 +20,7 @@ mod section;
 mod shop;
 mod site;
 mod unique;
+mod warnings;
 mod words;
 
 pub use actions::ActionName;
@@ -31,7 +32,7 @@ pub use error::{ConfigError, ConfigErrors};
 pub use event::{EventConfig, LaneConfig};
 pub use live::{OverrideError, PolicyOverride};
 pub use networks::NetworkSet;
-pub use origin::{InvalidWebOrigin, WebOrigin};
+pub use origin::{InvalidWebOrigin, WebOrigin, canonical_host};
 pub use policy::{KeyPart, LimitChoice, OnStoreFailure, PolicyConfig, PolicyKey, PolicyMode, at_most};
 pub use route::{RouteConfig, RouteKind, SkuSource};
 pub use shop::ShopConfig;

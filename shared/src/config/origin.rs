@@ -73,7 +73,7 @@ impl fmt::Display for WebOrigin {
 
 /// One spelling of a `Host` value: lower case, without a trailing dot and without the ports 80 and 443; `None` where it
 /// is none.
-pub(super) fn canonical_host(text: &str) -> Option<String> {
+pub fn canonical_host(text: &str) -> Option<String> {
     let (host, port) = split_authority(text)?;
     match port {
         None | Some(80 | 443) => Some(host),

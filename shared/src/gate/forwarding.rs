@@ -1,34 +1,39 @@
 //! Which fields of a request and of a reply go on, and which stop here.
 
 use crate::config::{RouteKind, ShopConfig};
-use crate::http::cookie::{Cookie, CookieMode};
+use crate::http::cookie::{Cookie, CookieMode, PAIR_ENDS};
 use crate::http::navigation::return_path;
 use crate::http::path::CanonicalPath;
 
 /// Whether a header field is Fairgate's own, which neither client nor shop may send through.
 ///
-/// Underscores count as hyphens, because some servers read `Fairgate_Pass` as `Fairgate-Pass`.
+/// Here and below case does not count, and underscores count as hyphens: some servers read `Fairgate_Pass` as
+/// `Fairgate-Pass`.
 pub fn is_ours(name: &str) -> bool {
-    let head = name.as_bytes().get(..OURS.len()).unwrap_or_default();
-    head.iter().zip(OURS).all(|(own, ours)| {
-        let own = if *own == b'_' { b'-' } else { own.to_ascii_lowercase() };
-        own == *ours
-    }) && head.len() == OURS.len()
+    begins_like(name, OURS)
 }
 
 /// Whether a header field speaks to the next hop only (RFC 9110 section 7.6.1), so that it is not forwarded.
 pub fn is_for_this_hop_only(name: &str) -> bool {
-    HOP_BY_HOP.iter().any(|hop| hop.eq_ignore_ascii_case(name))
+    is_one_of(name, &HOP_BY_HOP)
 }
 
 /// Whether a header field makes some frameworks take the request for one of another method.
 pub fn overrides_method(name: &str) -> bool {
-    METHOD_OVERRIDES.iter().any(|header| header.eq_ignore_ascii_case(name))
+    is_one_of(name, &METHOD_OVERRIDES)
 }
 
-/// Whether a header field claims where a request comes from in words that the edge does not write anew: nobody vouches for it.
-pub fn claims_address(name: &str) -> bool {
-    ADDRESS_CLAIMS.iter().any(|claim| claim.eq_ignore_ascii_case(name))
+/// Whether a header field says what only a proxy knows: where a request comes from, or which host and path it had. The edge
+/// is the proxy in front of the shop, so what a client says there is never forwarded. Some frameworks route by
+/// `X-Original-URL`, past a gate that read the path.
+pub fn speaks_as_proxy(name: &str) -> bool {
+    PROXY_FAMILIES.iter().any(|family| begins_like(name, family)) || is_one_of(name, &PROXY_FIELDS)
+}
+
+/// Whether a header field only looks like one that the gate decides by, such as `Content_Type`: some servers read it as
+/// that one.
+pub fn is_disguised(name: &str) -> bool {
+    name.contains('_') && is_one_of(name, &DECIDED_BY)
 }
 
 /// Whether the fields of [`overrides_method`] are kept from the shop: on every path where some method is gated or limited,
@@ -43,7 +48,7 @@ pub fn hides_method(shop: &ShopConfig, path: &str) -> bool {
 pub fn fairgate_cookies(cookies: &str, mode: &CookieMode) -> String {
     let device = mode.name(Cookie::Device);
     let prefix = device.strip_suffix("device").unwrap_or(&device);
-    let ours = cookies.split(';').map(str::trim).filter(|pair| pair.starts_with(prefix));
+    let ours = cookies.split(PAIR_ENDS).map(str::trim).filter(|pair| pair.starts_with(prefix));
     ours.collect::<Vec<_>>().join("; ")
 }
 
@@ -56,7 +61,17 @@ pub fn return_path_of<'r>(referer: Option<&'r str>, host: &str) -> Option<&'r st
     return_path(path).filter(|_| is_same)
 }
 
-const OURS: &[u8] = b"fairgate-";
+fn is_one_of(name: &str, known: &[&str]) -> bool {
+    known.iter().any(|known| known.len() == name.len() && begins_like(name, known))
+}
+
+/// `head` is in lower case, with hyphens.
+fn begins_like(name: &str, head: &str) -> bool {
+    let told = name.bytes().map(|byte| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() });
+    name.len() >= head.len() && told.zip(head.bytes()).all(|(own, wanted)| own == wanted)
+}
+
+const OURS: &str = "fairgate-";
 
 const HOP_BY_HOP: [&str; 9] = [
     "connection",
@@ -70,10 +85,28 @@ const HOP_BY_HOP: [&str; 9] = [
     "upgrade",
 ];
 
-const ADDRESS_CLAIMS: [&str; 4] = ["forwarded", "true-client-ip", "x-client-ip", "x-real-ip"];
+const PROXY_FAMILIES: [&str; 3] = ["x-forwarded-", "x-original-", "x-rewrite-"];
 
-const METHOD_OVERRIDES: [&str; 4] =
-    ["x-http-method-override", "x-http-method", "x-method-override", "x-original-method"];
+const PROXY_FIELDS: [&str; 13] = [
+    "cf-connecting-ip",
+    "client-ip",
+    "forwarded",
+    "front-end-https",
+    "true-client-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-host",
+    "x-http-host-override",
+    "x-real-ip",
+    "x-remote-addr",
+    "x-remote-ip",
+    "x-url-scheme",
+];
+
+const METHOD_OVERRIDES: [&str; 3] = ["x-http-method-override", "x-http-method", "x-method-override"];
+
+const DECIDED_BY: [&str; 6] =
+    ["authorization", "content-encoding", "content-length", "content-type", "cookie", "host"];
 
 #[cfg(test)]
 mod tests {
@@ -82,7 +115,7 @@ mod tests {
 
     #[test]
     fn our_fields_are_told_in_every_spelling() {
-        for name in ["fairgate-pass", "Fairgate-Client-Ip", "FAIRGATE_PASS", "fairgate-"] {
+        for name in ["fairgate-pass", "Fairgate-Client-Ip", "FAIRGATE_PASS", "fairgate-", "fairgate_"] {
             assert!(is_ours(name), "{name}");
         }
         for name in ["fairgate", "x-fairgate-pass", "", "fair-gate-x", "content-type"] {
@@ -94,8 +127,31 @@ mod tests {
     fn fields_of_one_hop_stop_here() {
         assert!(is_for_this_hop_only("Transfer-Encoding") && is_for_this_hop_only("connection"));
         assert!(!is_for_this_hop_only("content-length"));
-        assert!(claims_address("Forwarded") && !claims_address("x-forwarded-for"));
+        assert!(is_for_this_hop_only("Transfer_Encoding"));
         assert!(overrides_method("X-HTTP-Method-Override") && !overrides_method("x-method"));
+        assert!(overrides_method("X_HTTP_Method_Override"));
+    }
+
+    #[test]
+    fn what_only_a_proxy_knows_is_told_in_every_spelling() {
+        for name in [
+            "Forwarded",
+            "X-Forwarded-For",
+            "X_Forwarded_Host",
+            "x-forwarded-prefix",
+            "X-Original-URL",
+            "x_original_url",
+            "X-Rewrite-URL",
+            "X-Original-Method",
+            "X_Real_IP",
+            "CF-Connecting-IP",
+        ] {
+            assert!(speaks_as_proxy(name), "{name}");
+        }
+        for name in ["x-forwarded", "x-requested-with", "origin", "host", "x-originally", ""] {
+            assert!(!speaks_as_proxy(name), "{name}");
+        }
+        assert!(is_disguised("Content_Type") && !is_disguised("content-type") && !is_disguised("x_type"));
     }
 
     #[test]
@@ -130,6 +186,8 @@ mod tests {
         let mode = CookieMode::Development;
         check(&mode, "cart=1; fg-device=a; fg-ticket-drop=b;x=fg-device=c", "fg-device=a; fg-ticket-drop=b");
         check(&mode, "", "");
+        // Two lines, which some runtimes join by a comma.
+        check(&mode, "a=1, fg-device=b; c=2, fg-ticket-drop=d", "fg-device=b; fg-ticket-drop=d");
         check(&CookieMode::Host, "fg-device=a; __Host-fg-pass-drop=b", "__Host-fg-pass-drop=b");
     }
 

@@ -28,15 +28,15 @@ pub use admission::{
 pub use buyer::{Buyer, COOKIE_BYTES_MAX, TicketFound};
 pub use ended::{EndedPlaces, PLACES_MAX};
 pub use forwarding::{
-    claims_address, fairgate_cookies, hides_method, is_for_this_hop_only, is_ours, overrides_method,
-    return_path_of,
+    fairgate_cookies, hides_method, is_disguised, is_for_this_hop_only, is_ours, overrides_method,
+    return_path_of, speaks_as_proxy,
 };
 pub use limits::{
     Bound, Home, HomeCall, HomeCheck, Ledger, Limit, MEMBER_BYTES_MAX, Plan, Stage, Subject, Verdict,
     by_home, judge, poll_limit, refused_already,
 };
 pub use outcome::{outcome_of, session_word};
-pub use reports::{REPORT_EVERY, Reports, WORDS_MAX};
+pub use reports::{Batch, REPORT_EVERY, Reports, WORDS_MAX, WORDS_PER_REPORT_MAX};
 pub use snapshots::{
     Look, RENEWAL_TIME_MAX, SNAPSHOT_FRESH_FOR, SNAPSHOT_IDLE_AFTER, SNAPSHOT_KEPT_FOR, SnapshotSlot,
 };

@@ -13,12 +13,29 @@ pub const REPORT_EVERY: Duration = Duration::from_secs(1);
 /// Most words that wait to be told; beyond it the oldest is dropped, and its session words by its own time-out.
 pub const WORDS_MAX: usize = 1_024;
 
+/// Most words in one report: with these it stays under the queue server's longest body.
+pub const WORDS_PER_REPORT_MAX: usize = 256;
+
 /// Counts of outcomes, and what the shop said of sessions.
 #[derive(Clone, Debug, Default)]
 pub struct Reports {
-    words: Vec<SessionWord>,
+    /// By their order. What ends a session stays until the queue server has it: the request that carries a report may be cut
+    /// off, and to end a session twice does no harm.
+    words: BTreeMap<u64, SessionWord>,
+    last_word: u64,
+    /// When the last report with words left.
+    words_sent_at: Option<Timestamp>,
     outcomes: BTreeMap<(EventId, Reason), u64>,
     flush_begins_at: Option<Timestamp>,
+}
+
+/// A report on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// What is sent.
+    pub report: Report,
+    /// Words up to this one are done once it has arrived.
+    last_word: u64,
 }
 
 impl Reports {
@@ -33,26 +50,61 @@ impl Reports {
     /// Notes what the shop said of a session; let a flush begin at once.
     pub fn tell(&mut self, event: &EventId, place: Place, word: Word) {
         let Place { epoch, lane, number } = place;
-        self.words.push(SessionWord { event: event.clone(), epoch, lane, number, word });
-        self.drop_oldest();
+        self.add(SessionWord { event: event.clone(), epoch, lane, number, word });
     }
 
-    /// Takes everything for one report; `None` when there is nothing to tell.
-    pub fn take(&mut self) -> Option<Report> {
+    /// Takes what is to be told at `now` in one report; `None` when there is nothing. Its counts are told at most once. Its
+    /// words are at most [`WORDS_PER_REPORT_MAX`]: extensions, which count, are told by this report alone, the others again
+    /// until a report of them is [`confirmed`](Self::confirm).
+    pub fn take(&mut self, now: Timestamp) -> Option<Batch> {
         self.flush_begins_at = None;
-        let sessions = core::mem::take(&mut self.words);
+        let taken = || self.words.iter().take(WORDS_PER_REPORT_MAX);
+        let last_word = taken().last().map_or(0, |(order, _)| *order);
+        let sessions: Vec<SessionWord> = taken().map(|(_, word)| word.clone()).collect();
+        self.words.retain(|order, word| *order > last_word || word.word != Word::Extend);
         let outcomes: Vec<OutcomeCount> = core::mem::take(&mut self.outcomes)
             .into_iter()
             .map(|((event, outcome), count)| OutcomeCount { event, code: outcome.code().to_owned(), count })
             .collect();
-        (!sessions.is_empty() || !outcomes.is_empty()).then_some(Report { sessions, outcomes })
+        if !sessions.is_empty() {
+            self.words_sent_at = Some(now);
+        }
+        let is_something = !sessions.is_empty() || !outcomes.is_empty();
+        is_something.then_some(Batch { report: Report { sessions, outcomes }, last_word })
     }
 
-    /// Puts back the words of a report that was not taken; they travel with the next. Its counts are lost.
-    pub fn put_back(&mut self, report: Report) {
-        let newer = core::mem::replace(&mut self.words, report.sessions);
-        self.words.extend(newer);
-        self.drop_oldest();
+    /// The queue server has the report. True: more words wait to be told.
+    pub fn confirm(&mut self, batch: &Batch) -> bool {
+        self.words.retain(|order, _| *order > batch.last_word);
+        !self.words.is_empty()
+    }
+
+    /// The queue server did not take the report: its extensions wait again, too. Its counts are lost.
+    pub fn put_back(&mut self, batch: Batch) {
+        let extensions = batch.report.sessions.into_iter().filter(|word| word.word == Word::Extend);
+        extensions.for_each(|word| self.add(word));
+    }
+
+    /// Whether words wait that no report has carried for [`REPORT_EVERY`]: let a flush begin at once. It is true once in that
+    /// time, whoever asks.
+    pub fn words_are_due(&mut self, now: Timestamp) -> bool {
+        let is_on_its_way = self.words_sent_at.is_some_and(|sent| {
+            // A clock that stepped back does not hold them up.
+            sent <= now && now < sent.saturating_add(REPORT_EVERY)
+        });
+        let are_due = !self.words.is_empty() && !is_on_its_way;
+        if are_due {
+            self.words_sent_at = Some(now);
+        }
+        are_due
+    }
+
+    fn add(&mut self, word: SessionWord) {
+        self.last_word = self.last_word.saturating_add(1);
+        self.words.insert(self.last_word, word);
+        if self.words.len() > WORDS_MAX {
+            self.words.pop_first();
+        }
     }
 
     /// A flush that was to begin long ago was cut off with the request that carried it: another may begin.
@@ -64,11 +116,6 @@ impl Reports {
             self.flush_begins_at = Some(now.saturating_add(REPORT_EVERY));
         }
         !is_on_its_way
-    }
-
-    fn drop_oldest(&mut self) {
-        let surplus = self.words.len().saturating_sub(WORDS_MAX);
-        self.words.drain(..surplus);
     }
 }
 
@@ -93,10 +140,10 @@ mod tests {
         assert!(reports.count(&event(), Reason::CartAccepted, at(0)));
         assert!(!reports.count(&event(), Reason::CartAccepted, at(900)));
         assert!(!reports.count(&event(), Reason::CartRejected, at(1_000)));
-        let report = reports.take().unwrap();
+        let report = reports.take(at(1_000)).unwrap().report;
         let counts: Vec<_> = report.outcomes.iter().map(|count| (count.code.as_str(), count.count)).collect();
         assert_eq!(counts, [("CART_ACCEPTED", 2), ("CART_REJECTED", 1)]);
-        assert_eq!(reports.take(), None);
+        assert_eq!(reports.take(at(1_000)), None);
         assert!(reports.count(&event(), Reason::CartFailed, at(1_100)));
     }
 
@@ -111,15 +158,53 @@ mod tests {
     }
 
     #[test]
-    fn words_that_were_not_taken_travel_again_oldest_dropped_first() {
+    fn ends_are_told_until_a_report_of_them_has_arrived() {
+        let mut reports = Reports::default();
+        let at = Timestamp::from_millis;
+        end(&mut reports, 1);
+        let lost = reports.take(at(10_000)).unwrap();
+        end(&mut reports, 2);
+        assert!(!reports.words_are_due(at(10_999)));
+        assert!(reports.words_are_due(at(11_000)));
+        assert!(!reports.words_are_due(at(11_000)), "one flush is enough");
+        let arrived = reports.take(at(11_000)).unwrap();
+        assert_eq!(arrived.report.sessions.len(), 2);
+        assert!(!reports.confirm(&arrived));
+        // The other one arrived after all, only slowly.
+        assert!(!reports.confirm(&lost));
+        assert!(!reports.words_are_due(at(99_000)) && reports.take(at(99_000)).is_none());
+        end(&mut reports, 3);
+        assert!(reports.words_are_due(at(5_000)), "the clock stepped back");
+    }
+
+    #[test]
+    fn an_extension_is_not_told_by_two_reports_at_once() {
+        let mut reports = Reports::default();
+        let place = Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(7) };
+        reports.tell(&event(), place, Word::Extend);
+        let batch = reports.take(Timestamp::default()).unwrap();
+        assert_eq!(reports.take(Timestamp::default()), None);
+        reports.put_back(batch.clone());
+        assert_eq!(reports.take(Timestamp::default()).unwrap().report, batch.report);
+    }
+
+    #[test]
+    fn the_oldest_word_is_dropped_and_a_report_is_bounded() {
         let mut reports = Reports::default();
         let most = u64::try_from(WORDS_MAX).unwrap();
         (1..=most).for_each(|number| end(&mut reports, number));
-        let report = reports.take().unwrap();
+        let before = reports.take(Timestamp::default()).unwrap();
         end(&mut reports, most + 1);
-        reports.put_back(report);
-        let told = reports.take().unwrap().sessions;
-        assert_eq!(told.len(), WORDS_MAX);
-        assert_eq!((told[0].number.0, told[WORDS_MAX - 1].number.0), (2, most + 1));
+        let mut told = Vec::new();
+        loop {
+            let batch = reports.take(Timestamp::default()).unwrap();
+            assert!(batch.report.sessions.len() <= WORDS_PER_REPORT_MAX);
+            told.extend(batch.report.sessions.iter().map(|session| session.number.0));
+            if !reports.confirm(&batch) {
+                break;
+            }
+        }
+        assert_eq!((told.len(), told[0], told[WORDS_MAX - 1]), (WORDS_MAX, 2, most + 1));
+        assert!(!reports.confirm(&before));
     }
 }

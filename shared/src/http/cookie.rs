@@ -156,9 +156,14 @@ pub fn authorization_ticket(authorization: &[u8]) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("ticket") && is_token68(ticket)).then_some(ticket)
 }
 
+/// What ends one pair of a `Cookie` field. A comma, too: a runtime that knows one value per field joins two `Cookie` lines by
+/// it, and no token of ours holds one.
+pub const PAIR_ENDS: [char; 2] = [';', ','];
+
 /// Names and values of all cookies that are text, in order.
 fn pairs<'h>(cookie_headers: impl IntoIterator<Item = &'h [u8]>) -> impl Iterator<Item = (&'h str, &'h str)> {
-    cookie_headers.into_iter().flat_map(|header| header.split(|byte| *byte == b';')).filter_map(|pair| {
+    let pairs = |header: &'h [u8]| header.split(|byte| PAIR_ENDS.contains(&char::from(*byte)));
+    cookie_headers.into_iter().flat_map(pairs).filter_map(|pair| {
         let (name, value) = core::str::from_utf8(pair).ok()?.split_once('=')?;
         let value = value.trim();
         let unquoted = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -177,8 +182,9 @@ fn is_token68(value: &str) -> bool {
     !value.is_empty() && value.bytes().all(allowed)
 }
 
-/// How many values of one name are tried.
-pub const CANDIDATES_MAX: usize = 8;
+/// How many values of one name are tried: more cookies than a browser keeps for one site (about 180), so that whoever may set
+/// cookies for a wider domain cannot hide the real one behind forged ones.
+pub const CANDIDATES_MAX: usize = 256;
 
 /// Ticket cookies that a browser keeps for one site.
 pub const TICKET_COOKIES_MAX: usize = 8;

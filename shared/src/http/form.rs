@@ -12,18 +12,32 @@ pub fn first(text: &str, name: &str) -> Option<String> {
     text.split('&').map(pair).find(|(own, _)| own == name).map(|(_, value)| value)
 }
 
-/// Values of all fields that some shop may take for `name`, in their order.
+/// Values of all fields of this name, in any case, in their order: some shops ignore case, and some split at `;` too.
 ///
-/// Readers differ: some ignore case, split at `;` too, take `name[]` for a list called `name`, drop leading spaces, or
-/// read `.` and space as `_`. All of these count, so that a second reading is seen.
-pub fn all_readings(text: &str, name: &str) -> Vec<String> {
-    let wanted = lenient(name);
-    let is_wanted = |own: &str| {
-        let own = lenient(own);
-        own == wanted || own.split('[').next() == Some(wanted.as_str())
-    };
-    text.split(['&', ';']).map(pair).filter(|(own, _)| is_wanted(own)).map(|(_, value)| value).collect()
+/// # Errors
+/// [`Ambiguous`] where the name of a field holds a control character or bytes that are no UTF-8, because some readers cut a
+/// name off there, and where a field may be taken for `name` without being spelled so: `name[]` for a list, a space in
+/// front, `.`, `[` or a space for `_`.
+pub fn readings(text: &str, name: &str) -> Result<Vec<String>, Ambiguous> {
+    let (wanted, alias) = (fold_case(name), lenient(name));
+    let mut values = Vec::new();
+    for (own, value) in text.split(['&', ';']).map(pair) {
+        if own.contains(|letter: char| letter.is_control() || letter == char::REPLACEMENT_CHARACTER) {
+            return Err(Ambiguous);
+        }
+        let list = own.split('[').next().unwrap_or_default();
+        if fold_case(&own) == wanted {
+            values.push(value);
+        } else if lenient(&own) == alias || lenient(list) == alias {
+            return Err(Ambiguous);
+        }
+    }
+    Ok(values)
 }
+
+/// Readers may take a field for another one than its name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ambiguous;
 
 fn pair(text: &str) -> (String, String) {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
@@ -37,7 +51,7 @@ fn decode(text: &str) -> String {
 }
 
 fn lenient(name: &str) -> String {
-    fold_case(name.trim_start()).replace(['.', ' '], "_")
+    fold_case(name.trim()).replace(['.', ' ', '['], "_")
 }
 
 #[cfg(test)]
@@ -59,14 +73,27 @@ mod tests {
 
     #[test]
     fn every_reading_of_a_name_is_seen() {
-        let check = |text, name, expected: &[&str]| assert_eq!(all_readings(text, name), expected, "{text}");
+        let check = |text, name, expected: &[&str]| {
+            assert_eq!(readings(text, name).unwrap(), expected, "{text}");
+        };
+        let ambiguous = |text, name| assert_eq!(readings(text, name), Err(Ambiguous), "{text}");
         check("sku=A&sku=B", "sku", &["A", "B"]);
         check("SKU=A&%73ku=B", "sku", &["A", "B"]);
         check("x=1;sku=A", "sku", &["A"]);
-        check("sku[]=A&sku[0]=B", "sku", &["A", "B"]);
-        check("+sku=A", "sku", &["A"]);
-        check("item.sku=A&item+sku=B&item_sku=C", "item_sku", &["A", "B", "C"]);
         check("item[sku]=A&item[qty]=2", "item[sku]", &["A"]);
-        check("sku2=A&ssku=B", "sku", &[]);
+        check("sku2=A&ssku=B&sku_=C&=D", "sku", &[]);
+        for text in
+            ["sku[]=A", "sku[0]=B", "sku[x]=B", "+sku=A", "sku%20=A", "SKU[]=A", "sku%00=A", "sku%00x=A"]
+        {
+            ambiguous(text, "sku");
+            ambiguous(&format!("sku=A&{text}"), "sku");
+        }
+        // Whatever the name was before it was cut off.
+        ambiguous("other%00=A", "sku");
+        ambiguous("sku%FF=A", "sku");
+        ambiguous("sku%0A=A", "sku");
+        for text in ["item.sku=A", "item+sku=A", "item[sku=A", "item%5Bsku=A"] {
+            ambiguous(text, "item_sku");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! What an HTTP request says, and what Fairgate answers.
 
+pub mod body;
 pub mod client;
 pub mod cookie;
 pub mod cors;

@@ -144,6 +144,15 @@ impl RoutePattern {
         })
     }
 
+    /// Whether some path matches both.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let meet = |(one, other): (&PatternSegment, &PatternSegment)| match (one, other) {
+            (PatternSegment::Literal(one), PatternSegment::Literal(other)) => one == other,
+            _ => true,
+        };
+        self.segments.len() == other.segments.len() && self.segments.iter().zip(&other.segments).all(meet)
+    }
+
     /// The segment of a covered path that stands for `name`.
     pub fn capture<'p>(&self, name: &str, path: &'p CanonicalPath) -> Option<&'p str> {
         let is_named =

@@ -1,5 +1,6 @@
 //! Which SKU a gated request is about. A request that could be read in two ways is refused, never guessed.
 
+use super::body::{BODY_BYTES_MAX, is_encoded};
 use super::path::CanonicalPath;
 use super::reason::Reason;
 use super::{form, json_field};
@@ -87,14 +88,14 @@ pub fn extract(route: &RouteConfig, path: &CanonicalPath, request: &SkuRequest<'
         SkuSource::Form(name) => {
             let body = read_body(request, "application/x-www-form-urlencoded")?;
             refuse_second_reading(query, name)?;
-            Sku::parse(&only(form::all_readings(body, name))?)
+            Sku::parse(&only(body, name)?)
         }
         SkuSource::Query(name) => {
             // A shop that merges query and form would see a second SKU in the body, which is not read here.
             if request.content_type.is_some_and(is_any_form) {
                 return Err(Reason::ContentTypeUnsupported);
             }
-            Sku::parse(&only(form::all_readings(query, name))?)
+            Sku::parse(&only(query, name)?)
         }
         SkuSource::Path(name) => {
             let text = route.pattern.capture(name, path).ok_or(Reason::SkuMissing)?;
@@ -109,8 +110,7 @@ pub fn extract(route: &RouteConfig, path: &CanonicalPath, request: &SkuRequest<'
 
 /// Checks form and size of a body before it is parsed, cheapest first.
 fn read_body<'r>(request: &SkuRequest<'r>, media_type: &str) -> Result<&'r str, Reason> {
-    let encoding = request.content_encoding.unwrap_or_default().trim();
-    if !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity") {
+    if is_encoded(request.content_encoding) {
         return Err(Reason::BodyCompressed);
     }
     if !request.content_type.is_some_and(|field| is_utf8_of(field, media_type)) {
@@ -141,16 +141,16 @@ fn is_any_form(field: &str) -> bool {
 
 /// Some shops read body and query as one, so a field in both has two readings.
 fn refuse_second_reading(query: &str, name: &str) -> Result<(), Reason> {
-    if form::all_readings(query, name).is_empty() { Ok(()) } else { Err(Reason::BodyAmbiguous) }
+    match form::readings(query, name) {
+        Ok(readings) if readings.is_empty() => Ok(()),
+        _ => Err(Reason::BodyAmbiguous),
+    }
 }
 
-fn only(readings: Vec<String>) -> Result<String, Reason> {
-    let mut readings = readings.into_iter();
+fn only(text: &str, name: &str) -> Result<String, Reason> {
+    let mut readings = form::readings(text, name).map_err(|_| Reason::BodyAmbiguous)?.into_iter();
     let first = readings.next().ok_or(Reason::SkuMissing)?;
     if readings.next().is_some() { Err(Reason::BodyAmbiguous) } else { Ok(first) }
 }
-
-/// Largest body that is read, in bytes.
-pub const BODY_BYTES_MAX: usize = 16 * 1024;
 
 const SKU_BYTES_MAX: usize = 64;

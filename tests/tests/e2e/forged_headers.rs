@@ -1,6 +1,7 @@
 //! Fairgate's headers cannot be forged, neither by a buyer towards the shop nor by the shop towards a buyer; and CORS.
 
 use crate::fixtures::{CART, TICKET, add_to_cart, buyer, item, stack, stack_with_capacity};
+use crate::raw;
 use axum::Json;
 use axum::Router;
 use axum::http::{HeaderMap, Method};
@@ -61,6 +62,72 @@ async fn what_a_buyer_forges_never_reaches_the_shop() {
 }
 
 #[tokio::test]
+async fn what_a_shop_might_route_by_never_reaches_it() {
+    let stack = echoing().await;
+    let mut device = buyer(&stack, 1);
+    let names = [
+        "x-original-url",
+        "x-rewrite-url",
+        "x-original-method",
+        "x-forwarded-prefix",
+        "x_forwarded_for",
+        "x_forwarded_host",
+        "x_original_url",
+        "x_http_method_override",
+        "content_type",
+        "fairgate_pass",
+    ];
+    let mut request = device.request(Method::POST, CART).json(&item("A-1"));
+    for name in names {
+        request = request.header(name, "/api/cart/items");
+    }
+    let seen = device.send(request).await.unwrap().json();
+    for name in names {
+        assert!(seen[name].is_null(), "{name}: {seen}");
+    }
+    assert_eq!(seen["content-type"], json!(["application/json"]));
+}
+
+#[tokio::test]
+async fn the_shop_is_told_the_host_that_the_gate_read() {
+    let stack = echoing().await;
+    let port = stack.edge.address.port();
+    let spellings = [
+        (format!("BETA.localhost:{port}"), "beta.localhost"),
+        (format!("beta.localhost.:{port}"), "beta.localhost"),
+        (format!("localhost:0{port}"), "localhost"),
+        (format!("LOCALHOST.:00{port}"), "localhost"),
+    ];
+    for (spelling, host) in spellings {
+        let request = format!("GET /p HTTP/1.1\r\nHost: {spelling}\r\nConnection: close\r\n\r\n");
+        let (status, answer) = raw::exchange(stack.edge.address, request.as_bytes()).await;
+        // A spelling that the runtime itself refuses never reaches the shop.
+        if status == 200 {
+            let told = format!("\"x-forwarded-host\":[\"{host}:{port}\"]");
+            assert!(answer.contains(&told), "{spelling}: {answer}");
+            assert!(!answer.contains(&format!("\"{spelling}\"")), "{spelling}: {answer}");
+        } else {
+            assert_eq!(status, 400, "{spelling}: {answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_means_nothing_is_left_behind() {
+    let stack = echoing().await;
+    let host = format!("localhost:{}", stack.edge.address.port());
+    for method in ["GET", "HEAD"] {
+        for (length, body) in [(0, ""), (5, "hello")] {
+            let request = format!(
+                "{method} /p HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            );
+            let (status, answer) = raw::exchange(stack.edge.address, request.as_bytes()).await;
+            assert_eq!(status, 200, "{method} with {length} bytes: {answer}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_gated_request_carries_the_edges_pass_alone() {
     let stack = echoing().await;
     let mut device = buyer(&stack, 1);
@@ -103,6 +170,7 @@ async fn only_named_origins_may_call_from_a_page() {
     assert!(reply.status < 300, "{}", reply.status);
     assert_eq!(reply.header("access-control-allow-origin"), Some(friend));
     assert_eq!(reply.header("access-control-allow-credentials"), Some("true"));
+    assert_eq!(reply.header("cache-control"), Some("private, no-store"));
 
     let join = device.request(Method::POST, TICKET).header("origin", friend).json(&json!({}));
     let reply = device.send(join).await.unwrap();

@@ -7,6 +7,7 @@ use crate::raw;
 use axum::http::Method;
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::json;
+use std::time::Duration;
 use tests::device::{Device, Reply};
 use tests::stack::Stack;
 
@@ -16,7 +17,15 @@ async fn full_shop(name: &'static str) -> (Stack, Device) {
     assert_eq!(add_to_cart(&mut buyer(&stack, 1)).await.status, 201);
     let mut waiting = buyer(&stack, 2);
     assert_eq!(join(&mut waiting).await.status, 201);
-    (stack, waiting)
+    // What the tests compare stands in snapshots, which are a second old at the server and another one at the edge.
+    for _ in 0..100 {
+        let snapshot = waiting.get("/.fairgate/events/drop").await.unwrap().json();
+        if snapshot["lanes"][0]["nextNumber"] == 3 {
+            return (stack, waiting);
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("the edge never heard of the second join");
 }
 
 async fn poll_with(device: &mut Device, ticket: &str) -> Reply {
@@ -103,6 +112,59 @@ async fn foreign_and_oversized_cookies_hide_nothing() {
 }
 
 #[tokio::test]
+async fn cookies_are_read_from_every_line_and_behind_forged_ones() {
+    let (stack, waiting) = full_shop("hostile-cookie-lines").await;
+    let ticket = &waiting.cookies["fg-ticket-drop"];
+    let host = format!("localhost:{}", stack.edge.address.port());
+    let forged = format!("fg-ticket-drop={}; ", "A".repeat(84)).repeat(100);
+    for cookies in [
+        format!("Cookie: a=1; b=2\r\nCookie: fg-ticket-drop={ticket}"),
+        format!("Cookie: fg-ticket-drop={ticket}\r\nCookie: a=1"),
+        format!("Cookie: {forged}fg-ticket-drop={ticket}"),
+    ] {
+        let request =
+            format!("GET {TICKET} HTTP/1.1\r\nHost: {host}\r\n{cookies}\r\nConnection: close\r\n\r\n");
+        let (status, answer) = raw::exchange(stack.edge.address, request.as_bytes()).await;
+        assert_eq!(status, 200, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_arrive_is_not_waited_for() {
+    let (stack, _waiting) = full_shop("hostile-slow").await;
+    let before = traces(&stack).await;
+    let host = format!("localhost:{}", stack.edge.address.port());
+    let half = |path: &str| {
+        let mut request = raw::post(&host, path, r#"{"sku":"A-1","quantity":1}"#);
+        request.truncate(request.len() - 10);
+        request
+    };
+    let (cart, ticket) = (half(CART), half(TICKET));
+    let (cart, ticket) = tokio::join!(
+        raw::answer_to_half(stack.edge.address, &cart, "\"BODY_TIMEOUT\""),
+        raw::answer_to_half(stack.edge.address, &ticket, "\"BODY_TIMEOUT\""),
+    );
+    for answer in [cart, ticket] {
+        assert!(answer.starts_with("HTTP/1.1 408 ") && answer.contains("\"BODY_TIMEOUT\""), "{answer}");
+    }
+    assert_eq!(traces(&stack).await, before);
+}
+
+#[tokio::test]
+async fn a_link_to_the_waiting_page_puts_no_words_in_our_mouth() {
+    let (stack, _waiting) = full_shop("hostile-link").await;
+    let page = async |reason: &str| {
+        let reply = buyer(&stack, 5).get(&format!("/.fairgate/wait/drop?reason={reason}")).await.unwrap();
+        assert_eq!(reply.status, 200);
+        String::from_utf8_lossy(&reply.body).into_owned()
+    };
+    for reason in ["EVENT_CLOSED", "OUT_OF_STOCK", "TURN_EXPIRED", "ORIGIN_NOT_ALLOWED", "ROOM_FULL"] {
+        assert!(page(reason).await.contains("data-mode=\"outside\""), "{reason}");
+    }
+    assert!(page("RATE_LIMITED").await.contains("<p id=\"notice\">You are going a little"));
+}
+
+#[tokio::test]
 async fn bodies_that_could_be_read_in_two_ways_are_refused() {
     let (stack, _waiting) = full_shop("hostile-bodies").await;
     let before = traces(&stack).await;
@@ -150,6 +212,8 @@ async fn bad_calls_to_the_line_change_nothing() {
     let (stack, _waiting) = full_shop("hostile-calls").await;
     let before = traces(&stack).await;
     let mut device = buyer(&stack, 10);
+    let gzipped = device.request(Method::POST, TICKET).header("content-encoding", "gzip").json(&json!({}));
+    assert_refused(&device.send(gzipped).await.unwrap(), 415, "BODY_COMPRESSED");
     for (body, status) in [("{", 400), ("[]", 400), ("\"x\"", 400), (&*"x".repeat(17_000), 413)] {
         let request = device.request(Method::POST, TICKET).header("content-type", "application/json");
         let reply = device.send(request.body(body.to_owned())).await.unwrap();

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod browser;
+mod edge_faults;
 mod empty_line;
 mod fixtures;
 mod forged_headers;

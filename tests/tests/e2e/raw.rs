@@ -14,10 +14,23 @@ pub(crate) async fn exchange(edge: SocketAddr, request: &[u8]) -> (u16, String) 
         let _ = stream.write_all(request).await;
         let _ = stream.read_to_end(&mut answer).await;
     };
-    let _ = tokio::time::timeout(Duration::from_secs(10), talk).await;
+    let _ = tokio::time::timeout(PATIENCE, talk).await;
     let answer = String::from_utf8_lossy(&answer).into_owned();
     let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
     (status, answer)
+}
+
+/// Sends half of what it promises and reads until the other side says `wanted`; everything it said by then.
+pub(crate) async fn answer_to_half(edge: SocketAddr, half: &[u8], wanted: &str) -> String {
+    let mut stream = TcpStream::connect(edge).await.unwrap();
+    stream.write_all(half).await.unwrap();
+    let mut answer = Vec::new();
+    let listen = async {
+        while !String::from_utf8_lossy(&answer).contains(wanted) && stream.read_buf(&mut answer).await? > 0 {}
+        std::io::Result::Ok(())
+    };
+    let _ = tokio::time::timeout(PATIENCE, listen).await;
+    String::from_utf8_lossy(&answer).into_owned()
 }
 
 /// A whole POST of a JSON body to a path that is sent as it is.
@@ -29,3 +42,5 @@ pub(crate) fn post(host: &str, path: &str, body: &str) -> Vec<u8> {
     )
     .into_bytes()
 }
+
+const PATIENCE: Duration = Duration::from_secs(20);

@@ -7,7 +7,11 @@ use super::{
     language::Language,
     reason::{Reason, ReasonUse},
 };
-use crate::{ids::EventId, time::Timestamp, wire::Status};
+use crate::{
+    ids::EventId,
+    time::Timestamp,
+    wire::{Phase, Status},
+};
 use askama::Template;
 use core::{fmt::Write as _, time::Duration};
 use data_encoding::BASE64;
@@ -175,6 +179,27 @@ pub fn joined_path(prefix: &str, event: &EventId, return_path: &str) -> String {
     format!("{}&joined=1", wait_path(prefix, event, return_path))
 }
 
+/// What a link to the page may have it tell about a refusal; `None` for everything else, because anybody can write a link. These
+/// are refusals of the page's own forms that last a moment, and what the `phase` of the event confirms.
+///
+/// ```
+/// use shared::{http::page::reason_of_link, http::reason::Reason, wire::Phase};
+/// assert_eq!(reason_of_link("RATE_LIMITED", None), Some(Reason::RateLimited));
+/// assert_eq!(reason_of_link("EVENT_CLOSED", Some(Phase::Open)), None);
+/// assert_eq!(reason_of_link("EVENT_CLOSED", Some(Phase::Closed)), Some(Reason::EventClosed));
+/// ```
+pub fn reason_of_link(code: &str, phase: Option<Phase>) -> Option<Reason> {
+    let reason = Reason::from_code(code)?;
+    let is_true = match reason {
+        Reason::EventClosed => phase == Some(Phase::Closed),
+        Reason::OutOfStock => phase == Some(Phase::SoldOut),
+        Reason::EventPaused => phase == Some(Phase::Paused),
+        Reason::NotOpenYet => matches!(phase, Some(Phase::Scheduled | Phase::Lobby | Phase::Drawing)),
+        reason => MOMENTARY.contains(&reason),
+    };
+    is_true.then_some(reason)
+}
+
 /// The parts of `assets/wait.html`.
 #[derive(Template)]
 #[template(path = "wait.html")]
@@ -248,6 +273,21 @@ fn person_x(index: usize) -> usize {
 /// What leads everybody here: no word about it, the page itself is the answer.
 const EXPECTED: [Reason; 4] =
     [Reason::QueueRequired, Reason::NoTicket, Reason::PassExpired, Reason::PassInvalid];
+
+/// What may befall a form of the page and be over a moment later.
+const MOMENTARY: [Reason; 11] = [
+    Reason::NotYourTurn,
+    Reason::DoorFull,
+    Reason::RateLimited,
+    Reason::Locked,
+    Reason::ShopBusy,
+    Reason::LimiterUnavailable,
+    Reason::BodyTimeout,
+    Reason::Unconfirmed,
+    Reason::QueueUnreachable,
+    Reason::SnapshotUnavailable,
+    Reason::Overloaded,
+];
 
 /// The same list stands in `assets/rules.js`.
 const NO_MORE_JOINS: [Reason; 6] = [

@@ -48,15 +48,15 @@ reasons! {
         "You are not in line yet. Join the line first."
         "您尚未加入排隊，請先取得排隊號碼。";
     TicketInvalid "TICKET_INVALID" Refusal 400 Blank Never
-        "The ticket is malformed, signed with another key, or of another event or device."
+        "The ticket is malformed, signed with another key, or of another event."
         "We cannot read your ticket. Join the line again."
         "無法辨識您的排隊號碼，請重新加入排隊。";
     TicketVoid "TICKET_VOID" Refusal 410 Blank Never
-        "The ticket belongs to an earlier epoch, which the operator ended on purpose, or was abandoned."
+        "The ticket belongs to an earlier epoch, which the operator ended on purpose."
         "This ticket is no longer valid. Join the line again."
         "此排隊號碼已失效，請重新加入排隊。";
     TicketSpent "TICKET_SPENT" Refusal 410 Blank Never
-        "The ticket was redeemed before and its session is over."
+        "The ticket was redeemed before and its session is over, or it was abandoned."
         "This ticket has been used. Join the line again to shop once more."
         "此排隊號碼已使用，若要再次選購請重新加入排隊。";
     TurnExpired "TURN_EXPIRED" Refusal 410 Blank Never
@@ -84,7 +84,7 @@ reasons! {
         "You have shopped in this sale as often as one person may."
         "您在此活動的購物次數已達上限。";
     PassInvalid "PASS_INVALID" Refusal 403 Blank Never
-        "The pass is malformed, signed with another key, or of another event or device."
+        "The pass is malformed, signed with another key, or of another event or place."
         "We cannot read your pass. Return to the line."
         "無法辨識您的入場憑證，請回到排隊頁面。";
     PassExpired "PASS_EXPIRED" Refusal 403 Blank Never
@@ -92,7 +92,7 @@ reasons! {
         "Your pass has run out. Return to the line."
         "您的入場憑證已逾期，請回到排隊頁面。";
     ProofInvalid "PROOF_INVALID" Refusal 400 Blank Never
-        "The device proof does not belong to this request."
+        "The device proof is no text, or longer than 4 KB. (Proofs are not verified yet.)"
         "We could not confirm this device. Try again."
         "無法確認您的裝置，請再試一次。";
 
@@ -193,8 +193,12 @@ reasons! {
         "The body of a gated request or of a call is larger than 16 KB."
         "The request is too large."
         "請求內容過大。";
+    BodyTimeout "BODY_TIMEOUT" Refusal 408 Blank Later
+        "The body did not arrive within 10 s."
+        "The connection is too slow. Try again in a moment."
+        "連線速度過慢，請稍候再試。";
     BodyCompressed "BODY_COMPRESSED" Refusal 415 Blank Never
-        "The body of a gated request has a `Content-Encoding`."
+        "The body of a gated request or of a call has a `Content-Encoding` other than `identity`."
         "The request cannot be read."
         "無法讀取請求內容。";
     ContentTypeUnsupported "CONTENT_TYPE_UNSUPPORTED" Refusal 415 Blank Never
