@@ -139,6 +139,9 @@ fn check(path: &Path, before: Option<&Path>) -> Result<()> {
     if let Some(before) = before {
         println!("{}", check::changes(&read_config(before)?, &config));
     }
+    for warning in config.warnings() {
+        println!("Warning: {warning}.");
+    }
     Ok(())
 }
 

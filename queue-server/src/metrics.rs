@@ -7,11 +7,17 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 use shared::{
+    fault_row::FaultRow,
     http::reason::Reason,
     ids::EventId,
     room::Facts,
+    time::Timestamp,
+    token::edge_signature::EdgeSignatureError,
 };
-use std::time::Duration;
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 /// Labels hold names from the configuration and from tables in the code, never a value of a request.
 pub struct Metrics {
@@ -20,6 +26,8 @@ pub struct Metrics {
     joins: Family<OutcomeLabels, Counter>,
     redemptions: Family<OutcomeLabels, Counter>,
     edge_outcomes: Family<OutcomeLabels, Counter>,
+    edge_refusals: Family<RefusalLabels, Counter>,
+    edge_refusal_row: Mutex<FaultRow>,
     sessions: Family<EventLabels, Gauge>,
     capacity: Family<EventLabels, Gauge>,
     waiting: Family<EventLabels, Gauge>,
@@ -59,6 +67,11 @@ struct RequestLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RefusalLabels {
+    why: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OutcomeLabels {
     event: String,
     outcome: &'static str,
@@ -77,6 +90,8 @@ impl Metrics {
             joins: Family::default(),
             redemptions: Family::default(),
             edge_outcomes: Family::default(),
+            edge_refusals: Family::default(),
+            edge_refusal_row: Mutex::default(),
             sessions: Family::default(),
             capacity: Family::default(),
             waiting: Family::default(),
@@ -97,6 +112,11 @@ impl Metrics {
         registry.register("joins", "Joins by outcome", self.joins.clone());
         registry.register("redemptions", "Redemptions by outcome", self.redemptions.clone());
         registry.register("edge_outcomes", "Outcomes that the edges reported", self.edge_outcomes.clone());
+        registry.register(
+            "edge_refusals",
+            "Calls in an edge's name whose signature does not hold",
+            self.edge_refusals.clone(),
+        );
         registry.register("sessions", "Sessions counted against capacity", self.sessions.clone());
         registry.register("capacity", "Most sessions at once", self.capacity.clone());
         registry.register("waiting", "Live numbers not called yet", self.waiting.clone());
@@ -165,6 +185,18 @@ impl Metrics {
 
     pub fn note_edge_outcome(&self, event: &EventId, reason: Reason, count: u64) {
         self.edge_outcomes.get_or_create(&outcome_of(event, reason.code())).inc_by(count);
+    }
+
+    /// A call in an edge's name was refused; its number in the row of such calls where it deserves a line in the log.
+    pub fn note_edge_refusal(&self, error: EdgeSignatureError, now: Timestamp) -> Option<u64> {
+        let why = match error {
+            EdgeSignatureError::Malformed => "malformed",
+            EdgeSignatureError::UnknownKey => "unknown_key",
+            EdgeSignatureError::OutsideWindow => "clock",
+            EdgeSignatureError::Forged => "forged",
+        };
+        self.edge_refusals.get_or_create(&RefusalLabels { why }).inc();
+        self.edge_refusal_row.lock().unwrap_or_else(PoisonError::into_inner).note(now)
     }
 
     pub fn note_tick(&self, event: &EventId, facts: &Facts, took: Duration) {

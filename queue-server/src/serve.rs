@@ -4,6 +4,7 @@ use crate::{
     access::AccessKeys,
     app::App,
     clock::Clock,
+    data_dir::DataDir,
     http,
     keys::{KeyFile, PassSigner},
     limits::{
@@ -11,6 +12,7 @@ use crate::{
         journal::{Journal, Written},
         redis::RedisLimits,
     },
+    listen,
     metrics::Metrics,
     plant,
     reload::Reload,
@@ -38,7 +40,7 @@ use tokio::{
     signal::unix::{SignalKind, signal},
     task::JoinSet,
 };
-use tracing::info;
+use tracing::{info, warn};
 
 /// What to run.
 pub struct ServeOptions {
@@ -71,8 +73,12 @@ pub fn run(options: ServeOptions) -> Result<()> {
 
 async fn serve(options: ServeOptions) -> Result<()> {
     let ServeOptions { config, config_path, data_dir, listen, store, limits_redis, servers } = options;
+    for warning in config.warnings() {
+        warn!("{warning}");
+    }
     let planted = plant::from_env()?;
     let clock = Clock::start();
+    let _held = DataDir::take(&data_dir)?;
     let keys = KeyFile::open(&data_dir)?;
     let listener = bind(listen).await?;
     let (rooms, embedded) = match store {
@@ -115,7 +121,7 @@ async fn serve(options: ServeOptions) -> Result<()> {
     let address = listener.local_addr()?;
     info!(%address, events = app.rooms.len(), ?store, data_dir = %data_dir.display(), "the queue server listens");
     let stop = stop_signal()?;
-    axum::serve(listener, http::router(app)).with_graceful_shutdown(stop).await?;
+    listen::serve(listener, http::router(app), listen::HEAD_TIME_MAX, stop).await;
     tickers.shutdown().await;
     if let Some(store) = embedded {
         store.close().await;

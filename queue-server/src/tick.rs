@@ -11,12 +11,16 @@ use tracing::{info, warn};
 
 pub const TICK: Duration = Duration::from_secs(1);
 
+/// So many in a row end a failure.
+const GOOD_TICKS: u32 = 10;
+
 /// Runs the ticks of one room.
 pub struct Ticker {
     room: Arc<ActiveRoom>,
     metrics: Arc<Metrics>,
     law: Law,
-    failing: bool,
+    /// After a failure: good ticks until the room is said to tick again.
+    doubted: u32,
 }
 
 /// Why a tick published nothing. The next one tries again.
@@ -31,7 +35,7 @@ pub enum TickError {
 impl Ticker {
     pub fn new(room: Arc<ActiveRoom>, metrics: Arc<Metrics>) -> Self {
         let law = Law::default().with_fault(room.planted);
-        Self { room, metrics, law, failing: false }
+        Self { room, metrics, law, doubted: 0 }
     }
 
     /// Ticks until the task is dropped.
@@ -60,19 +64,24 @@ impl Ticker {
         Ok(())
     }
 
-    /// Logs the first failure and the recovery, not every second in between.
+    /// Logs the first failure and the recovery, not every second in between. A tick that has nothing to make durable succeeds on a
+    /// full disk, too.
     fn note(&mut self, result: Result<(), TickError>) {
         let event = &self.room.event;
         match result {
-            Err(error) if !self.failing => {
-                warn!(%event, %error, "the room's tick failed; the last snapshot stands and ticks go on");
-                self.failing = true;
+            Err(error) => {
+                if self.doubted == 0 {
+                    warn!(%event, %error, "the room's tick failed; the last snapshot stands and ticks go on");
+                }
+                self.doubted = GOOD_TICKS;
             }
-            Ok(()) if self.failing => {
-                info!(%event, "the room ticks again");
-                self.failing = false;
+            Ok(()) if self.doubted > 0 => {
+                self.doubted -= 1;
+                if self.doubted == 0 {
+                    info!(%event, "the room ticks again");
+                }
             }
-            _ => {}
+            Ok(()) => {}
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{call::Call, error::Refusal};
 use axum::http::header;
 use serde::{Deserialize, de::DeserializeOwned};
-use shared::http::{form, navigation::return_path, reason::Reason};
+use shared::http::{body::is_encoded, form, navigation::return_path, reason::Reason};
 
 /// What a buyer sent.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,7 +34,8 @@ pub(super) fn is_form(call: &Call) -> bool {
 }
 
 pub(super) fn read(call: &Call) -> Result<BuyerBody, Refusal> {
-    if call.headers.contains_key(header::CONTENT_ENCODING) {
+    let encodings = call.headers.get_all(header::CONTENT_ENCODING).iter();
+    if encodings.into_iter().any(|encoding| is_encoded(Some(encoding.to_str().unwrap_or("unreadable")))) {
         return Err(Refusal::new(Reason::BodyCompressed));
     }
     let content_type = call.headers.get(header::CONTENT_TYPE);

@@ -9,15 +9,13 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use shared::{
-    http::{form, language::Language, reason::Reason},
+    http::{body::BODY_BYTES_MAX, form, language::Language, reason::Reason},
     time::Timestamp,
     token::edge_signature::EdgeRequest,
 };
 use std::sync::Arc;
+use tracing::warn;
 use uuid::Uuid;
-
-/// Longest body of a call of the buyer side, in bytes.
-pub const BODY_BYTES_MAX: usize = 16 * 1024;
 
 /// Most bytes of all header fields together, names and values.
 pub const HEADER_BYTES_MAX: usize = 32 * 1024;
@@ -81,9 +79,7 @@ impl Call {
         if header_bytes > HEADER_BYTES_MAX {
             return Err(about.answer(Err(Refusal::new(Reason::HeadersTooLarge))));
         }
-        let is_service = parts.uri.path().starts_with("/v1/");
-        let bytes_max = if is_service { SERVICE_BYTES_MAX } else { BODY_BYTES_MAX };
-        let Ok(body) = to_bytes(body, bytes_max).await else {
+        let Ok(body) = to_bytes(body, body_bytes_max(&parts.uri)).await else {
             return Err(about.answer(Err(Refusal::new(Reason::BodyTooLarge))));
         };
         let now = app.clock.now();
@@ -139,6 +135,11 @@ pub(super) fn refuse(headers: &HeaderMap, reason: Reason) -> Response {
     About::of(headers).answer(Err(Refusal::new(reason))).into_response()
 }
 
+/// Longest body of a call, in bytes.
+pub(super) fn body_bytes_max(uri: &Uri) -> usize {
+    if uri.path().starts_with("/v1/") { SERVICE_BYTES_MAX } else { BODY_BYTES_MAX }
+}
+
 /// `false` without a signature: buyers may call the server directly. A wrong signature is refused, never ignored.
 fn signed_by_edge(
     app: &App,
@@ -155,7 +156,12 @@ fn signed_by_edge(
         body,
     };
     let signature = signature.to_str().map_err(|_| refused())?;
-    app.keys.edge().verify_request(signature, &request, now).map_err(|_| refused())?;
+    app.keys.edge().verify_request(signature, &request, now).map_err(|error| {
+        if let Some(in_a_row) = app.metrics.note_edge_refusal(error, now) {
+            warn!(%error, in_a_row, "a call in an edge's name is refused; are its clock and its keys those of this server?");
+        }
+        refused()
+    })?;
     Ok(true)
 }
 

@@ -1,20 +1,37 @@
 //! What holds for every request: a bound on how many run at once, a time budget, and a count of how they ended.
 
-use super::call::refuse;
+use super::call::{body_bytes_max, refuse};
 use crate::app::App;
 use axum::{
+    body::{Body, to_bytes},
     extract::{Request, State},
     middleware::Next,
     response::Response,
 };
-use shared::http::reason::Reason;
+use shared::http::{body::BODY_TIME_MAX, reason::Reason};
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::Semaphore, time::timeout};
 
 /// Most requests at once; one more is refused at once instead of waiting.
 pub const CALLS_MAX: usize = 4_096;
 
+/// From the last byte of a request to its answer.
 const TIME_BUDGET: Duration = Duration::from_secs(5);
+
+/// What a server takes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Requests at once.
+    pub calls_max: usize,
+    /// Until a body has arrived.
+    pub body_time_max: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { calls_max: CALLS_MAX, body_time_max: BODY_TIME_MAX }
+    }
+}
 
 /// Names the route of a response for the metrics.
 #[derive(Clone, Copy)]
@@ -24,18 +41,30 @@ pub(super) struct RouteName(pub(super) &'static str);
 pub(super) struct Guard {
     pub(super) app: Arc<App>,
     pub(super) calls: Semaphore,
+    pub(super) body_time_max: Duration,
 }
 
 pub(super) async fn guard(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let headers = request.headers().clone();
     let response = match guard.calls.try_acquire() {
         Err(_) => refuse(&headers, Reason::Overloaded),
-        // Nobody knows whether the change was made: the same request may be sent again.
-        Ok(_permit) => timeout(TIME_BUDGET, next.run(request))
-            .await
-            .unwrap_or_else(|_| refuse(&headers, Reason::Unconfirmed)),
+        Ok(_permit) => match with_body(request, guard.body_time_max).await {
+            // Nobody knows whether the change was made: the same request may be sent again.
+            Ok(request) => timeout(TIME_BUDGET, next.run(request))
+                .await
+                .unwrap_or_else(|_| refuse(&headers, Reason::Unconfirmed)),
+            Err(reason) => refuse(&headers, reason),
+        },
     };
     let route = response.extensions().get::<RouteName>().map_or("other", |name| name.0);
     guard.app.metrics.note_request(route, response.status().as_u16());
     response
+}
+
+/// The request with its whole body, so that a slow client is not taken for a slow store.
+async fn with_body(request: Request, time_max: Duration) -> Result<Request, Reason> {
+    let (parts, body) = request.into_parts();
+    let body = timeout(time_max, to_bytes(body, body_bytes_max(&parts.uri))).await;
+    let body = body.map_err(|_| Reason::BodyTimeout)?.map_err(|_| Reason::BodyTooLarge)?;
+    Ok(Request::from_parts(parts, Body::from(body)))
 }

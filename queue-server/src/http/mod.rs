@@ -24,17 +24,18 @@ use guard::Guard;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-pub use call::{BODY_BYTES_MAX, HEADER_BYTES_MAX, SERVICE_BYTES_MAX};
-pub use guard::CALLS_MAX;
+pub use call::{HEADER_BYTES_MAX, SERVICE_BYTES_MAX};
+pub use guard::{Bounds, CALLS_MAX};
 
 /// Everything the server answers.
 pub fn router(app: Arc<App>) -> Router {
-    router_for(app, CALLS_MAX)
+    router_for(app, Bounds::default())
 }
 
-/// As [`router`], for at most `calls_max` requests at once.
-pub fn router_for(app: Arc<App>, calls_max: usize) -> Router {
-    let guard = Arc::new(Guard { app: Arc::clone(&app), calls: Semaphore::new(calls_max) });
+/// As [`router`], with other bounds.
+pub fn router_for(app: Arc<App>, bounds: Bounds) -> Router {
+    let calls = Semaphore::new(bounds.calls_max);
+    let guard = Arc::new(Guard { app: Arc::clone(&app), calls, body_time_max: bounds.body_time_max });
     Router::new()
         .route("/v1/edge/events/{event}/ended", get(edge::ended))
         .route("/v1/edge/report", post(edge::report))

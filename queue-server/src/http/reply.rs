@@ -20,7 +20,7 @@ use shared::{
     },
     ids::Place,
     room::{Session, status},
-    wire::{PassReply, Status, TicketReply},
+    wire::{PassReply, Status, TicketReply, TicketState},
 };
 use std::sync::Arc;
 
@@ -56,7 +56,11 @@ pub(super) fn place(
         BuyerBody::Form { return_to } if pass.is_some() => redirect(return_to),
         BuyerBody::Form { return_to } => redirect(&joined_path(&app.config.site.prefix, event, return_to)),
         BuyerBody::Json => {
-            let status = personal_status(call, &*snapshot(room)?, told.place)?;
+            let mut status = personal_status(call, &*snapshot(room)?, told.place)?;
+            if pass.is_some() {
+                // The snapshot is older than the session and may not know that this number was called.
+                status = Status { state: TicketState::Called, position: None, eta: None, ..status };
+            }
             let reply = TicketReply {
                 ticket: told.ticket,
                 event: event.clone(),

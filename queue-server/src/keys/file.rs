@@ -1,7 +1,7 @@
 //! `keys.toml` in the data directory: made on the first run, readable by its owner only.
 
 use super::{PassKey, PassKeyError};
-use crate::clock::Clock;
+use crate::{clock::Clock, data_dir};
 use serde::Deserialize;
 use shared::{
     time::Timestamp,
@@ -10,7 +10,7 @@ use shared::{
 use std::{
     fs::{self, OpenOptions},
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
@@ -29,6 +29,8 @@ pub enum KeyFileError {
     Io { action: &'static str, path: PathBuf, error: io::Error },
     #[error("{path} is not a key file of Fairgate; restore it from a backup, or remove it to void all tickets", path = path.display())]
     Unreadable { path: PathBuf },
+    #[error("other users of this machine may read {path}: run `chmod 600 {path}`, and `fairgate keys rotate` where one of them may have", path = path.display())]
+    OpenToOthers { path: PathBuf },
     #[error("{0}")]
     Keyring(#[from] KeyringError),
     #[error("{0}")]
@@ -52,6 +54,7 @@ impl KeyFile {
     pub fn open(data_dir: &Path) -> Result<Self, KeyFileError> {
         let path = path_in(data_dir);
         match fs::read_to_string(&path) {
+            Ok(_) if is_open_to_others(&path) => Err(KeyFileError::OpenToOthers { path }),
             Ok(text) => Self::parse(&text).ok_or(KeyFileError::Unreadable { path }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Self::create(data_dir),
             Err(error) => Err(KeyFileError::Io { action: "read", path, error }),
@@ -124,7 +127,7 @@ impl KeyFile {
     fn write_draft(&self, data_dir: &Path) -> Result<PathBuf, KeyFileError> {
         let path = data_dir.join(format!("keys.{}.draft", uuid::Uuid::new_v4().simple()));
         let write = || {
-            fs::create_dir_all(data_dir)?;
+            data_dir::make(data_dir)?;
             let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
             file.write_all(self.to_text().as_bytes())?;
             file.sync_all()
@@ -168,6 +171,10 @@ fn path_in(data_dir: &Path) -> PathBuf {
     data_dir.join("keys.toml")
 }
 
+fn is_open_to_others(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o007 != 0)
+}
+
 fn random() -> Result<[u8; 32], KeyFileError> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|_| KeyFileError::Random)?;
@@ -196,7 +203,23 @@ const HEAD: &str =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
+
+    fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_others_may_read_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        KeyFile::open(dir.path()).unwrap();
+        let path = path_in(dir.path());
+        set_mode(&path, 0o644);
+        let error = KeyFile::open(dir.path()).err().unwrap().to_string();
+        assert!(error.contains(&format!("`chmod 600 {}`", path.display())), "{error}");
+        // A group is somebody's choice.
+        set_mode(&path, 0o640);
+        assert!(KeyFile::open(dir.path()).is_ok());
+    }
 
     #[test]
     fn keys_are_made_once_and_only_the_owner_reads_them() {
@@ -207,6 +230,8 @@ mod tests {
         assert_eq!(first.to_text(), again.to_text());
         let mode = fs::metadata(path_in(&nested)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+        let mode = fs::metadata(&nested).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "whatever the umask");
         assert_eq!(fs::read_dir(&nested).unwrap().count(), 1, "no draft is left");
     }
 
@@ -249,6 +274,7 @@ mod tests {
     fn a_broken_file_is_named_and_left_alone() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(path_in(dir.path()), "master = 1").unwrap();
+        set_mode(&path_in(dir.path()), 0o600);
         assert!(matches!(KeyFile::open(dir.path()), Err(KeyFileError::Unreadable { .. })));
         assert_eq!(fs::read_to_string(path_in(dir.path())).unwrap(), "master = 1");
     }

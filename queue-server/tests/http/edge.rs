@@ -47,6 +47,21 @@ async fn the_shop_ends_a_session_through_the_edge() {
 }
 
 #[tokio::test]
+async fn a_call_in_an_edges_name_that_is_refused_is_counted_by_its_cause() {
+    let server = Server::start().await;
+    signed_at(&server, "GET", ENDED, "", 61).await.assert_refused(401, "EDGE_SIGNATURE_INVALID");
+    for signature in ["", "v1;kid=200;t=1;sig=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"] {
+        let fields = [("fairgate-edge", signature)];
+        Browser::default().send(&server, "GET", ENDED, Body::empty(), &fields).await.refusal();
+    }
+    let metrics = Browser::default().get(&server, "/metrics").await;
+    for why in ["clock", "malformed", "unknown_key"] {
+        let line = format!("fairgate_edge_refusals_total{{why=\"{why}\"}} 1");
+        assert!(metrics.text().contains(&line), "{line}\n{}", metrics.text());
+    }
+}
+
+#[tokio::test]
 async fn outcomes_are_counted_by_known_names_only() {
     let server = Server::start().await;
     let report = r#"{"outcomes":[{"event":"drop","code":"CART_REJECTED","count":3},

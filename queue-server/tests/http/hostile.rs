@@ -113,7 +113,12 @@ async fn bodies_are_what_they_say() {
     let compressed = [("content-type", "application/json"), ("content-encoding", "gzip")];
     let reply = Browser::default().send(&server, "POST", TICKET, Body::from("x"), &compressed).await;
     reply.assert_refused(415, "BODY_COMPRESSED");
+    let twice = [("content-encoding", "identity"), ("content-encoding", "gzip")];
+    let reply = Browser::default().send(&server, "POST", TICKET, Body::from("{}"), &twice).await;
+    reply.assert_refused(415, "BODY_COMPRESSED");
     assert_eq!(standing(&server).await, before);
+    let plain = [("content-type", "application/json"), ("content-encoding", "identity")];
+    assert_eq!(Browser::default().send(&server, "POST", TICKET, Body::from("{}"), &plain).await.status, 200);
 }
 
 #[tokio::test]

@@ -13,6 +13,9 @@ async fn an_empty_line_takes_one_round_trip() {
     assert_eq!((told["ticketNumber"].as_u64(), told["lane"].as_str()), (Some(1), Some("guest")));
     assert_eq!(told["pass"]["expiresInS"], 120);
     assert_eq!(told["pass"]["renewInS"], 60);
+    // The snapshot of the last tick does not know this number yet.
+    assert_eq!(told["status"]["state"], "called");
+    assert!(told["status"]["position"].is_null() && told["status"]["eta"].is_null());
     assert_eq!(reply.header("cache-control"), Some("private, no-store"));
     let names: Vec<_> = buyer.cookies.keys().map(String::as_str).collect();
     assert_eq!(names, ["fg-device", "fg-pass-drop", "fg-ticket-drop"]);

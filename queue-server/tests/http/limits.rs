@@ -2,16 +2,18 @@
 
 use crate::browser::{Browser, Server, TICKET};
 use axum::{
-    body::{Body, Bytes},
+    body::{Body, Bytes, to_bytes},
     http::Request,
 };
 use queue_server::rooms::room_settings;
 use queue_server::{
-    http::{BODY_BYTES_MAX, HEADER_BYTES_MAX, router_for},
+    http::{Bounds, HEADER_BYTES_MAX, router_for},
     store::{EmbeddedStore, HostedRoom, RoomStore},
 };
+use shared::http::body::BODY_BYTES_MAX;
 use shared::room::Planted;
-use std::sync::Arc;
+use std::{io, sync::Arc, time::Duration};
+use tokio::sync::mpsc;
 use tower::ServiceExt;
 
 #[tokio::test]
@@ -42,12 +44,9 @@ async fn header_fields_have_a_greatest_length() {
 #[tokio::test]
 async fn more_requests_at_once_than_there_is_room_for_are_refused() {
     let server = Server::start().await;
-    let router = router_for(Arc::clone(&server.app), 1);
+    let router = router_for(Arc::clone(&server.app), Bounds { calls_max: 1, ..Bounds::default() });
     // A body that does not end keeps its request open.
-    let (open, never) = tokio::sync::mpsc::channel::<Result<Bytes, std::io::Error>>(1);
-    let endless = Body::from_stream(futures_util::stream::unfold(never, |mut never| async {
-        never.recv().await.map(|chunk| (chunk, never))
-    }));
+    let (open, endless) = endless();
     let first = Request::post(TICKET).body(endless).unwrap();
     let first = tokio::spawn(router.clone().oneshot(first));
     open.send(Ok(Bytes::new())).await.unwrap();
@@ -59,6 +58,27 @@ async fn more_requests_at_once_than_there_is_room_for_are_refused() {
     assert_eq!(first.await.unwrap().unwrap().status(), 200);
     let third = Request::get(TICKET).body(Body::empty()).unwrap();
     assert_eq!(router.oneshot(third).await.unwrap().status(), 401);
+}
+
+/// A body that ends when its sender is dropped.
+fn endless() -> (mpsc::Sender<Result<Bytes, io::Error>>, Body) {
+    let (open, never) = mpsc::channel(1);
+    let body = Body::from_stream(futures_util::stream::unfold(never, |mut never: mpsc::Receiver<_>| async {
+        never.recv().await.map(|chunk| (chunk, never))
+    }));
+    (open, body)
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_arrive_is_the_clients_fault() {
+    let server = Server::start().await;
+    let bounds = Bounds { body_time_max: Duration::from_millis(20), ..Bounds::default() };
+    let router = router_for(Arc::clone(&server.app), bounds);
+    let (_open, slow) = endless();
+    let reply = router.oneshot(Request::post(TICKET).body(slow).unwrap()).await.unwrap();
+    assert_eq!(reply.status(), 408);
+    let problem = to_bytes(reply.into_body(), usize::MAX).await.unwrap();
+    assert!(String::from_utf8_lossy(&problem).contains("\"BODY_TIMEOUT\""));
 }
 
 #[tokio::test]

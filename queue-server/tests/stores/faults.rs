@@ -10,9 +10,12 @@ use shared::{
     ids::{LaneId, TicketNumber},
     room::{JoinRequest, Law},
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    os::unix::fs::PermissionsExt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 fn join(device: u8) -> JoinRequest {
@@ -97,6 +100,30 @@ fn a_directory_that_cannot_be_written_is_named() {
     let opened = EmbeddedStore::open(&file.join("data"), hosted(), Clock::start());
     let message = opened.map(drop).unwrap_err().to_string();
     assert!(message.contains("--data-dir"), "{message}");
+}
+
+#[test]
+fn a_damaged_store_is_named_and_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("rooms.redb");
+    let (clock, _) = manual_clock();
+    block_on(async {
+        let (store, room) = open(dir.path(), &clock);
+        room.join(join(1)).await.unwrap().unwrap();
+        store.close().await;
+    });
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600, "whatever the umask");
+    let whole = std::fs::read(&path).unwrap();
+    let noise: Vec<u8> = (0..65_536_u32).map(|nth| u8::try_from(nth * 31 % 251).unwrap()).collect();
+    for damaged in [&noise[..], &noise[..7], &whole[..100], &whole[..whole.len() / 2]] {
+        std::fs::write(&path, damaged).unwrap();
+        let opened = EmbeddedStore::open(dir.path(), hosted(), clock.clone());
+        let error = opened.map(drop).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains(path.to_str().unwrap()) && message.contains("backup"), "{message}");
+        assert!(std::error::Error::source(&error).is_none(), "the cause is told once");
+        assert_eq!(std::fs::read(&path).unwrap(), damaged);
+    }
 }
 
 #[test]

@@ -55,7 +55,7 @@ impl Disk {
     /// Looks at some records and drops those that decide like new ones by `now`. The next call looks at the following ones.
     pub(super) fn sweep(&mut self, now: Timestamp) -> Result<(), OpenError> {
         let start = self.swept_to;
-        let (recovered, end) = recovered(self.database()?, start, now).map_err(OpenError::Database)?;
+        let (recovered, end) = recovered(self.database()?, start, now).map_err(OpenError::from)?;
         self.swept_to = end;
         if recovered.is_empty() {
             return Ok(());

@@ -1,11 +1,15 @@
 //! The file: records of all rooms by event and key, and the version of their format.
 
+use crate::data_dir;
 use redb::{Database, DatabaseError, ReadableDatabase, StorageError, TableDefinition, TableError};
 use shared::{
     ids::EventId,
     room::{Changes, RecordError, RecordKey, RecordValue},
 };
-use std::{io, path::Path};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// The file and how to open it again: after a failed write the database must be reopened.
 pub(super) struct Disk {
@@ -33,10 +37,19 @@ pub enum OpenError {
         "the store of limits cannot be read; restore it from a backup, or remove limits.redb to forget its locks"
     )]
     Limits,
-    #[error("the store cannot be opened: {0}")]
-    Database(#[from] redb::Error),
+    #[error("{path} cannot be read: {error}; restore it from a backup", path = path.display())]
+    Damaged { path: PathBuf, error: Box<redb::Error> },
+    #[error("the store failed: {0}")]
+    Database(Box<redb::Error>),
     #[error("the store's thread cannot be started: {0}")]
     Thread(io::Error),
+}
+
+// Not as a source: the message tells it already.
+impl From<redb::Error> for OpenError {
+    fn from(error: redb::Error) -> Self {
+        Self::Database(Box::new(error))
+    }
 }
 
 /// Opens a file in a directory, which is made where it is missing.
@@ -45,13 +58,18 @@ pub(crate) fn opener(data_dir: &Path, file_name: &str) -> Opener {
     let data_dir = data_dir.to_owned();
     Box::new(move || {
         let unwritable = |error| OpenError::Unwritable { path: data_dir.display().to_string(), error };
-        std::fs::create_dir_all(&data_dir).map_err(unwritable)?;
+        data_dir::make(&data_dir).and_then(|()| data_dir::open(&path)).map_err(unwritable)?;
         Database::create(&path).map_err(|error| match error {
             DatabaseError::DatabaseAlreadyOpen => OpenError::Locked { path: data_dir.display().to_string() },
-            DatabaseError::Storage(StorageError::Io(source)) => unwritable(source),
-            other => OpenError::Database(other.into()),
+            DatabaseError::Storage(StorageError::Io(source)) if !is_damage(&source) => unwritable(source),
+            other => OpenError::Damaged { path: path.clone(), error: Box::new(other.into()) },
         })
     })
+}
+
+/// What is there can be read and is no database, or less of one than there was.
+fn is_damage(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof)
 }
 
 impl Disk {
@@ -63,7 +81,7 @@ impl Disk {
 
     /// Everything that is durable of one room.
     pub(super) fn records(&mut self, event: &EventId) -> Result<Vec<(RecordKey, RecordValue)>, OpenError> {
-        let bytes = read_event(self.database()?, event).map_err(OpenError::Database)?;
+        let bytes = read_event(self.database()?, event).map_err(OpenError::from)?;
         let decode =
             |(key, value): &(Vec<u8>, Vec<u8>)| Ok((RecordKey::decode(key)?, RecordValue::decode(value)?));
         bytes.iter().map(decode).collect()

@@ -33,6 +33,8 @@ pub(super) struct Writer {
     /// In the order of `hosted`; `None` after a failed commit, until they are read back.
     rooms: Option<Vec<Room>>,
     clock: Clock,
+    /// Commits that failed since the last one that held: the log tells the first, and the end of them.
+    failed_commits: u64,
 }
 
 /// Operations in one transaction.
@@ -41,7 +43,7 @@ pub(super) const BATCH_MAX: usize = 512;
 impl Writer {
     pub(super) fn start(mut disk: Disk, hosted: Vec<HostedRoom>, clock: Clock) -> Result<Self, OpenError> {
         let rooms = read_back(&mut disk, &hosted)?;
-        Ok(Self { disk, hosted, rooms: Some(rooms), clock })
+        Ok(Self { disk, hosted, rooms: Some(rooms), clock, failed_commits: 0 })
     }
 
     /// Works until it is closed, or until nobody can ask any more.
@@ -89,9 +91,18 @@ impl Writer {
             .zip(rooms.iter_mut().map(Room::take_changes))
             .collect();
         match self.disk.commit(&changed) {
-            Ok(()) => held.into_iter().for_each(|reply| reply()),
+            Ok(()) => {
+                let failed_commits = std::mem::take(&mut self.failed_commits);
+                if failed_commits > 0 {
+                    info!(failed_commits, "commits hold again; operations are confirmed");
+                }
+                held.into_iter().for_each(|reply| reply());
+            }
             Err(error) => {
-                error!(%error, answers = held.len(), "a commit failed; the rooms go back to what is durable");
+                if self.failed_commits == 0 {
+                    error!(%error, "a commit failed; the rooms go back to what is durable, and nothing is confirmed until one holds");
+                }
+                self.failed_commits = self.failed_commits.saturating_add(1);
                 self.rooms = None;
             }
         }
@@ -101,10 +112,7 @@ impl Writer {
     fn rooms(&mut self) -> Option<&mut Vec<Room>> {
         if self.rooms.is_none() {
             match read_back(&mut self.disk, &self.hosted) {
-                Ok(rooms) => {
-                    info!("the rooms are read back; operations are confirmed again");
-                    self.rooms = Some(rooms);
-                }
+                Ok(rooms) => self.rooms = Some(rooms),
                 Err(error) => debug!(%error, "the rooms cannot be read back yet"),
             }
         }
