@@ -7,7 +7,7 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 pub struct Options {
     /// Buyers, each with a device and an address of their own
-    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(..=100_000))]
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub buyers: u32,
     /// Seconds over which they arrive
     #[arg(long, value_parser = seconds, default_value = "5")]
@@ -102,6 +102,14 @@ pub(super) mod tests {
             assert!(seconds(text).is_err(), "{text}");
         }
         assert!(share("1.01").is_err());
+    }
+
+    #[test]
+    fn a_rush_of_nobody_proves_nothing_and_is_refused() {
+        let arguments = |buyers| ["rush", "--buyers", buyers];
+        let command = || Options::augment_args(clap::Command::new("rush"));
+        assert!(command().try_get_matches_from(arguments("0")).is_err());
+        assert!(command().try_get_matches_from(arguments("1")).is_ok());
     }
 
     #[test]

@@ -33,7 +33,13 @@ impl fmt::Display for Summary {
         if hidden > 0 {
             writeln!(f, "BROKEN  and {hidden} more")?;
         }
+        for missing in &self.missing {
+            writeln!(f, "MISSING {missing}")?;
+        }
         match self.violations.len() {
+            _ if !self.missing.is_empty() => {
+                write!(f, "the rush was not complete and proves nothing (seed {})", self.seed)
+            }
             0 => write!(f, "every promise was kept (seed {})", self.seed),
             broken => write!(f, "{broken} broken promises; --seed {} repeats the crowd", self.seed),
         }
@@ -62,6 +68,8 @@ mod tests {
     fn the_table_names_the_seed_of_a_broken_promise() {
         let kept = Summary { seed: 7, ..Summary::default() };
         assert!(kept.to_string().ends_with("every promise was kept (seed 7)"));
+        let cut_off = Summary { missing: vec!["the queue server".to_owned()], ..kept.clone() }.to_string();
+        assert!(cut_off.contains("MISSING the queue server") && !cut_off.contains("kept"), "{cut_off}");
         let broken = Summary { violations: vec!["a place".to_owned(); VIOLATIONS_SHOWN + 1], ..kept };
         let text = broken.to_string();
         assert_eq!(text.matches("BROKEN  a place").count(), VIOLATIONS_SHOWN);

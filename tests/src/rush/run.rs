@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 /// Runs one rush to its end; the summary says what was broken.
@@ -26,10 +27,22 @@ pub async fn run(options: &Options) -> Result<Summary> {
     let progress = tokio::spawn(show_progress(Arc::clone(&sale), options.json));
 
     let mut disturbance = Disturbance::default();
-    let (buyers, disturbed) = tokio::join!(buyers.join_all(), disturbance.happen(options, &mut stack));
-    disturbed?;
+    let (all_home, home) = oneshot::channel();
+    let buyers = async {
+        let buyers = buyers.join_all().await;
+        let _ = all_home.send(());
+        buyers
+    };
+    let watch = async {
+        let ended = disturbance.happen(options, &mut stack).await.err();
+        let ended = if ended.is_some() { ended } else { stack.watch_until(home).await.err() };
+        if ended.is_some() {
+            sale.close();
+        }
+        ended
+    };
+    let (mut gathered, ended) = tokio::join!(buyers, watch);
     sale.close();
-    let mut gathered = buyers;
     gathered.extend(bots.join_all().await);
     progress.abort();
     end_progress();
@@ -42,15 +55,19 @@ pub async fn run(options: &Options) -> Result<Summary> {
         shop_log: stack.shop.log(),
         outages: disturbance.outages,
     };
-    disturbance.server.add(&stack.queue_server).await?;
+    let mut missing: Vec<String> = ended.iter().map(|error| format!("{error:#}")).collect();
+    if let Err(error) = disturbance.server.add(&stack.queue_server).await {
+        missing.push(format!("the queue server's count of its requests: {error:#}"));
+    }
     let counted = Counted {
         seconds: sale.elapsed().as_secs_f64(),
         requests: sale.tally.requests(),
         polls: sale.tally.polls(),
         server_requests: disturbance.server.0,
+        missing,
     };
     let summary = Summary::of(&history, counted);
-    if !summary.violations.is_empty() {
+    if !summary.violations.is_empty() || !summary.missing.is_empty() {
         let kept = stack.dir.keep();
         eprintln!("logs are kept in {}", kept.display());
     }

@@ -7,8 +7,8 @@ use axum::http::Method;
 use serde_json::{Value, json};
 use shared::ids::Place;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 
 /// What all shoppers of a rush share.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct Sale {
     opened: Instant,
     /// When everybody goes home.
     closes: Instant,
-    closed: AtomicBool,
+    closed: watch::Sender<bool>,
 }
 
 impl Sale {
@@ -32,13 +32,13 @@ impl Sale {
             tally: Tally::default(),
             opened,
             closes: opened + patience,
-            closed: AtomicBool::new(false),
+            closed: watch::Sender::new(false),
         }
     }
 
-    /// Sends everybody home who is still asking.
+    /// Sends everybody home who is still asking or waiting.
     pub fn close(&self) {
-        self.closed.store(true, Ordering::Relaxed);
+        self.closed.send_replace(true);
     }
 
     pub fn elapsed(&self) -> Duration {
@@ -65,11 +65,15 @@ impl Shopper {
 
     /// Waits as long as a reply asked; false when the sale closes first.
     pub async fn pause(&self, wait: Duration) -> bool {
-        let open = !self.sale.closed.load(Ordering::Relaxed) && Instant::now() + wait < self.sale.closes;
-        if open {
-            tokio::time::sleep(wait).await;
+        let mut closed = self.sale.closed.subscribe();
+        let is_open = !*closed.borrow() && Instant::now() + wait < self.sale.closes;
+        if !is_open {
+            return false;
         }
-        open
+        tokio::select! {
+            () = tokio::time::sleep(wait) => true,
+            _ = closed.wait_for(|closed| *closed) => false,
+        }
     }
 
     /// Presses "add to cart".

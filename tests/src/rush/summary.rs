@@ -40,6 +40,8 @@ pub struct Summary {
     pub server_requests: BTreeMap<String, u64>,
     pub server_requests_per_poll: f64,
     pub violations: Vec<String>,
+    /// What of the rush is missing, because a part ended in the midst of it: then nothing was proved.
+    pub missing: Vec<String>,
 }
 
 /// How true the told waits were, over buyers who polled as told.
@@ -63,6 +65,7 @@ pub struct Counted {
     pub requests: u64,
     pub polls: u64,
     pub server_requests: BTreeMap<String, u64>,
+    pub missing: Vec<String>,
 }
 
 impl Summary {
@@ -99,6 +102,7 @@ impl Summary {
             server_requests_per_poll: ratio(of_polls, float(counted.polls)),
             server_requests: counted.server_requests,
             violations: violations.iter().map(ToString::to_string).collect(),
+            missing: counted.missing,
         }
     }
 
@@ -202,7 +206,8 @@ mod tests {
     fn joins_and_reports_are_no_cost_of_polls() {
         let routes = [("join", 50), ("report", 40), ("snapshot", 30), ("ended", 20), ("metrics", 9)];
         let server_requests = routes.iter().map(|(route, n)| ((*route).to_owned(), *n)).collect();
-        let counted = Counted { seconds: 2.0, requests: 400, polls: 200, server_requests };
+        let counted =
+            Counted { seconds: 2.0, requests: 400, polls: 200, server_requests, ..Counted::default() };
         let summary = Summary::of(&History::default(), counted);
         assert!((summary.server_requests_per_poll - 0.25).abs() < 1e-9);
         assert!((summary.requests_per_s - 200.0).abs() < 1e-9);

@@ -59,6 +59,13 @@ impl DemoConfig {
         self.set("event", "id", id, key, value.into())
     }
 
+    /// Sets a key of every event.
+    pub fn every_event(&mut self, key: &str, value: impl Into<Value>) -> Result<()> {
+        let value = value.into();
+        self.entries("event")?.for_each(|event| drop(event.insert(key.to_owned(), value.clone())));
+        Ok(())
+    }
+
     /// Sets a key of the policy with this name.
     pub fn policy(&mut self, name: &str, key: &str, value: impl Into<Value>) -> Result<()> {
         self.set("policy", "name", name, key, value.into())

@@ -98,6 +98,20 @@ impl Stack {
         Ok(Self { edge, queue_server, shop, client, clock: Clock::start(), dir, _turn: turn })
     }
 
+    /// Returns when `end` comes, and fails when a part ends by itself before.
+    pub async fn watch_until<T>(&mut self, end: impl Future<Output = T>) -> Result<()> {
+        let mut end = std::pin::pin!(end);
+        loop {
+            tokio::select! {
+                _ = &mut end => return Ok(()),
+                () = tokio::time::sleep(WATCH_EVERY) => {
+                    self.edge.check_alive()?;
+                    self.queue_server.check_alive()?;
+                }
+            }
+        }
+    }
+
     /// A device that has never been here, at this address.
     pub fn device(&self, address: Ipv4Addr) -> Device {
         Device::new(&self.client, self.edge.address, address, self.clock)
@@ -121,4 +135,5 @@ pub fn free_addresses<const N: usize>() -> Result<[SocketAddr; N]> {
 
 /// Stacks of one test program that run at once: more would only wait for each other's processors.
 static TURNS: Semaphore = Semaphore::const_new(2);
+const WATCH_EVERY: Duration = Duration::from_millis(250);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);

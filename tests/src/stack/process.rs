@@ -24,7 +24,7 @@ impl Process {
         let file = File::options().create(true).append(true).open(log);
         let file = file.with_context(|| format!("cannot write {}", log.display()))?;
         let program = command.get_program().to_string_lossy().into_owned();
-        let mut command = dying_with_us(command);
+        let mut command = dying_with_us(&command);
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         let child = spawn(command).with_context(|| format!("cannot start {name} ({program})"))?;
         Ok(Self { name: name.to_owned(), child, log: log.to_owned() })
@@ -96,23 +96,28 @@ pub(super) fn tail(log: &Path) -> String {
     lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
 }
 
-/// The same command, started by util-linux' `setpriv` where there is one, so that it gets `SIGKILL` when its parent dies.
-fn dying_with_us(command: Command) -> Command {
-    if !cfg!(target_os = "linux") || !Path::new(SETPRIV).exists() {
-        return command;
-    }
-    let mut wrapped = Command::new(SETPRIV);
-    wrapped.args(["--pdeathsig", "KILL", "--"]).arg(command.get_program()).args(command.get_args());
+/// The same command, but for its input and outputs. Where there is util-linux' `setpriv`, it gets `SIGKILL` when the thread that
+/// starts it dies.
+pub fn dying_with_us(command: &Command) -> Command {
+    let program = command.get_program();
+    let mut same = if cfg!(target_os = "linux") && Path::new(SETPRIV).exists() {
+        let mut wrapped = Command::new(SETPRIV);
+        wrapped.args(["--pdeathsig", "KILL", "--"]).arg(program);
+        wrapped
+    } else {
+        Command::new(program)
+    };
+    same.args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
-            Some(value) => wrapped.env(name, value),
-            None => wrapped.env_remove(name),
+            Some(value) => same.env(name, value),
+            None => same.env_remove(name),
         };
     }
     if let Some(directory) = command.get_current_dir() {
-        wrapped.current_dir(directory);
+        same.current_dir(directory);
     }
-    wrapped
+    same
 }
 
 /// Starts a child from a thread that lives as long as the program: the kernel counts the death of the starting thread.

@@ -7,6 +7,7 @@ mod progress;
 mod rush;
 mod server;
 mod simulate;
+mod stop;
 mod suite;
 mod tidy;
 mod tools;

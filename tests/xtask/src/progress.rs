@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
+use ::tests::stack::process::dying_with_us;
 use anyhow::{Context, Result, ensure};
 
 /// Prints steps and their times.
@@ -80,7 +81,8 @@ impl Progress {
         started: Instant,
         lines: &Lines,
     ) -> Result<std::process::ExitStatus> {
-        let mut child = command
+        // A build shall not go on when we are told to stop.
+        let mut child = dying_with_us(command)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

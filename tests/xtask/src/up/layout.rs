@@ -14,14 +14,17 @@ use crate::workspace;
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Port of the edge, which buyers see [default: the one of `site.public_url`]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
     /// Port of the queue server [default: the one of `server.listen`]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     server_port: Option<u16>,
     /// Port of the demo shop; the next one is its control [default: the one of the first shop's `origin`]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..65_535))]
     shop_port: Option<u16>,
+    /// Most buyers inside at once, in every event: with 2, the third one sees the line [default: each event's `capacity`]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    capacity: Option<u32>,
     /// Where secrets, the store and logs are kept [default: .fairgate in the repository]
     #[arg(long)]
     data_dir: Option<PathBuf>,
@@ -73,11 +76,18 @@ impl Layout {
 
     /// Fails when another program has one of the ports, before anything is built or started.
     pub(crate) fn check_ports(&self) -> Result<()> {
-        check_port("the edge", "--port", self.edge)?;
-        check_port("the queue server", "--server-port", self.queue_server)?;
         let shop = self.shop.iter().flat_map(|shop| [shop.pages, shop.control]);
-        for address in shop {
-            check_port("the demo shop", "--shop-port", address)?;
+        let mut parts =
+            vec![("the edge", "--port", self.edge), ("the queue server", "--server-port", self.queue_server)];
+        parts.extend(shop.map(|address| ("the demo shop", "--shop-port", address)));
+        for (nth, (what, option, address)) in parts.iter().enumerate() {
+            let port = address.port();
+            if let Some((other, other_option, _)) = parts[..nth].iter().find(|part| part.2.port() == port) {
+                bail!(
+                    "port {port} is meant for {other} and for {what}: move one of them with {other_option} or {option}"
+                );
+            }
+            check_port(what, option, *address)?;
         }
         Ok(())
     }
@@ -106,7 +116,10 @@ impl fmt::Display for Layout {
 
 impl Options {
     fn moves_something(&self) -> bool {
-        self.port.is_some() || self.server_port.is_some() || self.shop_port.is_some()
+        self.port.is_some()
+            || self.server_port.is_some()
+            || self.shop_port.is_some()
+            || self.capacity.is_some()
     }
 }
 
@@ -125,6 +138,9 @@ fn moved(text: &str, written: &Config, options: &Options) -> Result<String> {
         queue_server: local(options.server_port.unwrap_or(written.server.listen.port())),
         shop: local(options.shop_port.unwrap_or_else(|| port_of(&shop.origin))),
     })?;
+    if let Some(capacity) = options.capacity {
+        config.every_event("capacity", capacity)?;
+    }
     config.to_text()
 }
 
@@ -159,7 +175,7 @@ mod tests {
     use super::*;
 
     fn options(port: Option<u16>) -> Options {
-        Options { port, server_port: None, shop_port: None, data_dir: None, config: None }
+        Options { port, server_port: None, shop_port: None, capacity: None, data_dir: None, config: None }
     }
 
     #[test]
@@ -177,6 +193,22 @@ mod tests {
         assert_eq!((layout.edge.port(), layout.queue_server.port()), (9001, 8701));
         assert_eq!(layout.shop_hosts[1], "beta.localhost:9001");
         assert!(parse("", &layout.config).unwrap().site.trusted_proxies.is_empty());
+    }
+
+    #[test]
+    fn two_parts_on_one_port_are_refused_before_anything_is_built() {
+        for port in [8701, 8702, 8703] {
+            let error = Layout::read(&options(Some(port))).unwrap().check_ports().unwrap_err().to_string();
+            assert!(error.contains(&port.to_string()) && error.contains("--port"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_small_capacity_shows_the_line() {
+        let layout = Layout::read(&Options { capacity: Some(2), ..options(None) }).unwrap();
+        let parsed = parse("", &layout.config).unwrap();
+        assert!(parsed.events.iter().all(|event| event.capacity == 2));
+        assert_eq!(layout.edge.port(), 8700);
     }
 
     #[test]

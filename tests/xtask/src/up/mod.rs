@@ -2,7 +2,9 @@
 
 mod layout;
 
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+use std::pin::pin;
 use std::time::Duration;
 
 use ::tests::shop::{Settings, Shop};
@@ -10,11 +12,10 @@ use ::tests::stack::edge::{Edge, EdgeSetup, edge_keys};
 use ::tests::stack::programs::Programs;
 use ::tests::stack::queue_server::{QueueServer, QueueServerSetup};
 use anyhow::{Context, Result};
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::progress::Progress;
 use crate::worker::Faults;
-use crate::{server, worker};
+use crate::{server, stop, worker};
 use layout::Layout;
 pub(crate) use layout::Options;
 
@@ -44,7 +45,9 @@ pub(crate) fn run(progress: &Progress, options: &Options) -> Result<()> {
 async fn start(progress: &Progress, layout: &Layout) -> Result<Parts> {
     let programs = Programs::built()?;
     let logs = layout.data_dir.join("logs");
-    std::fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
+    // Secrets lie beside the logs.
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&logs);
+    made.with_context(|| format!("cannot make {}", logs.display()))?;
     let config = layout.write_config()?;
     let keys = edge_keys(&programs.queue_server, &layout.data_dir)?;
 
@@ -93,15 +96,12 @@ fn fresh_log(log: &Path) -> Result<std::path::PathBuf> {
 impl Parts {
     /// Returns on Ctrl-C or a polite kill, and fails when a part ends by itself.
     async fn watch(&mut self) -> Result<()> {
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut hang_up = signal(SignalKind::hangup())?;
+        let mut stopped = pin!(stop::told());
         loop {
             tokio::select! {
                 // Ctrl-C reaches the parts too: their end must not be taken for a failure.
                 biased;
-                stopped = tokio::signal::ctrl_c() => break stopped.map_err(Into::into),
-                _ = terminate.recv() => break Ok(()),
-                _ = hang_up.recv() => break Ok(()),
+                stopped = &mut stopped => break stopped,
                 () = tokio::time::sleep(WATCH_EVERY) => self.check_alive()?,
             }
         }
