@@ -7,11 +7,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 use shared::{
-    fault_row::FaultRow,
-    http::reason::Reason,
-    ids::EventId,
-    room::Facts,
-    time::Timestamp,
+    fault_row::FaultRow, http::reason::Reason, ids::EventId, room::Facts, time::Timestamp,
     token::edge_signature::EdgeSignatureError,
 };
 use std::{

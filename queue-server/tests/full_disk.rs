@@ -95,8 +95,12 @@ async fn a_full_disk_is_logged_at_its_beginning_and_at_its_end() {
     });
     let config = Config::parse("f", include_str!("../../tests/demo/fairgate.toml")).unwrap();
     let event = &config.events[0];
-    let hosted =
-        HostedRoom { event: event.id.clone(), settings: room_settings(event), planted: Planted::default() };
+    let hosted = HostedRoom {
+        event: event.id.clone(),
+        settings: room_settings(event),
+        planted: Planted::default(),
+        first_epoch: shared::ids::Epoch(1),
+    };
     let store = EmbeddedStore::open_with(opener, vec![hosted], Clock::start()).unwrap();
     let room = store.room(&event.id).unwrap();
     let join = |device: u8| JoinRequest {
