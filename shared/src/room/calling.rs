@@ -2,6 +2,7 @@
 
 use super::{
     Fault, PPM, Planted, RoomSettings,
+    delays::Delays,
     facts::{Facts, LaneFacts},
     stride::{Contender, Strides},
 };
@@ -21,10 +22,12 @@ pub struct Law {
     come_before: Option<u64>,
     ended_before: Option<u64>,
     /// Sessions that end per second, in millionths, as a running mean.
-    ending_micro: u64,
+    ending_micro: [u64; 2],
     stopped: bool,
-    /// Cohorts called up to here teach nothing: they fell into a time in which calling was stopped.
-    unlearnt_until: Duration,
+    /// Time in which the line could move: held and stopped lines have no pace.
+    moving: Duration,
+    seen_at: Duration,
+    first_served: Option<Duration>,
     paces: Vec<VecDeque<(Duration, TicketNumber)>>,
     planted: Planted,
     /// What was learnt belongs to the numbers of this epoch.
@@ -87,7 +90,7 @@ struct Forecast {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Missing {
     people: u64,
-    /// Share of those who come at all that should have come by now.
+    /// Share of the cohort that should have come by now.
     due_ppm: u64,
     /// The same a second later.
     due_next_ppm: u64,
@@ -95,11 +98,11 @@ struct Missing {
 
 impl Missing {
     /// How many of them come before the share `until_ppm` is due, given that they have not come yet:
-    /// `p·(F(until) − F) / (1 − p·F)` of them.
-    fn still_to_come_micro(&self, show_up_ppm: u64, until_ppm: u64) -> u64 {
-        let due = share(show_up_ppm, until_ppm.saturating_sub(self.due_ppm));
-        let not_come_ppm = PPM.saturating_sub(share(show_up_ppm, self.due_ppm));
-        self.people.saturating_mul(due).saturating_mul(PPM).checked_div(not_come_ppm).unwrap_or(0)
+    /// `(until − due) / (1 − due)` of them.
+    fn still_to_come_micro(&self, until_ppm: u64) -> u64 {
+        let due = until_ppm.saturating_sub(self.due_ppm);
+        let not_due_ppm = PPM.saturating_sub(self.due_ppm);
+        self.people.saturating_mul(due).saturating_mul(PPM).checked_div(not_due_ppm).unwrap_or(0)
     }
 }
 
@@ -115,20 +118,21 @@ fn unmeasured(settings: &RoomSettings) -> Pace {
     Pace { speed_milli_per_s: middle, error_pct: error_pct.max(PACE_UNKNOWN_ERROR_PCT_MIN) }
 }
 
-/// Weight of the assumption that everybody comes, the side that calls too few rather than too many.
-const PRIOR: u64 = 50;
-/// A cohort's weight falls by this factor, in thousandths, each second.
-const MEMORY_PER_MILLE: u64 = 995;
 const SHOW_UP_MIN_PPM: u64 = 100_000;
-/// Ticks over which the rate of ending sessions is averaged.
-const ENDING_MEMORY: u64 = 8;
+/// So few come at least, so this many calls bring one redemption at most.
+const CALLS_PER_ADMISSION_MAX: u64 = 10;
+/// Ticks over which ending sessions are averaged. The lower mean counts: the longer one while ends begin to come in a wave, the
+/// shorter one as soon as the wave is over.
+const ENDING_MEMORIES: [u64; 2] = [4, 24];
 const WATCHED_TICKS: usize = 15;
 /// Below this many expected arrivals in the watched time, silence says nothing.
 const WATCHED_MIN_MICRO: u64 = 10_000_000;
 /// While calling is stopped, one probe in this many ticks finds out whether buyers can come again.
 const PROBE_EVERY: u64 = 5;
-const PACE_WINDOW: Duration = Duration::from_secs(60);
-const PACE_KNOWN_AFTER: Duration = Duration::from_secs(10);
+const PACE_WINDOW: Duration = Duration::from_secs(180);
+const PACE_KNOWN_AFTER: Duration = Duration::from_secs(60);
+/// A first fill that takes longer than this is no fill but a pace.
+const FILL_MAX: Duration = Duration::from_secs(30);
 const PACE_KNOWN_ERROR_PCT: u32 = 60;
 /// A guess is never told as closely as a measurement.
 const PACE_UNKNOWN_ERROR_PCT_MIN: u32 = 300;
@@ -150,8 +154,12 @@ impl Law {
         let pending_micro = forecasts.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.pending_micro));
         self.watch(facts, &forecasts);
         self.note_ended(facts);
-        self.note_paces(facts);
         let calls_now = facts.phase.lets_in();
+        let passed = facts.at.up.saturating_sub(core::mem::replace(&mut self.seen_at, facts.at.up));
+        if calls_now && !self.stopped {
+            self.moving = self.moving.saturating_add(passed);
+            self.note_paces(facts);
+        }
         let standstill = match facts.phase {
             Phase::Paused => Some(Standstill::OperatorPaused),
             _ if self.stopped && calls_now => Some(Standstill::RedemptionsStopped),
@@ -160,8 +168,9 @@ impl Law {
         let (budget_micro, most) = match standstill {
             None if facts.everyone_in => (u64::MAX, u64::MAX),
             None if calls_now => {
-                let free = self.free_micro(facts, pending_micro);
-                (free, u64::from(settings.admission_rate_per_s))
+                let rate = u64::from(settings.admission_rate_per_s);
+                let free = self.free_micro(settings, facts, pending_micro);
+                (free, rate.saturating_mul(CALLS_PER_ADMISSION_MAX))
             }
             Some(Standstill::RedemptionsStopped) if facts.tick.is_multiple_of(PROBE_EVERY) => (PPM, 1),
             _ => (0, 0),
@@ -174,6 +183,7 @@ impl Law {
             .map(|((lane, forecast), lane_settings)| Contender {
                 callable: callable(facts, lane, forecast),
                 show_up_ppm: forecast.show_up_ppm,
+                served_micro: served_micro(lane, forecast),
                 weight: if self.planted.has(Fault::WeightsForgotten) { 1 } else { lane_settings.weight },
             })
             .collect();
@@ -186,57 +196,55 @@ impl Law {
         CallOrder { calls, expected: u32::try_from(expected).unwrap_or(u32::MAX), standstill }
     }
 
-    /// How fast a lane is served, for the estimate that buyers see.
+    /// How fast a lane is served, for the estimate that buyers see: the mean over [`PACE_WINDOW`], of which the part that was not
+    /// seen yet counts as guessed.
     pub fn pace(&self, settings: &RoomSettings, lane: LaneId) -> Pace {
+        let guess = unmeasured(settings);
         let seen = self.paces.get(usize::from(lane.0));
         let (first, last) = (seen.and_then(VecDeque::front), seen.and_then(VecDeque::back));
-        if let (Some((from, first)), Some((until, last))) = (first, last) {
-            let span = until.saturating_sub(*from);
-            if span >= PACE_KNOWN_AFTER {
-                let speed = last.0.saturating_sub(first.0).saturating_mul(1_000_000);
-                let span_ms = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
-                let speed_milli_per_s = speed.checked_div(span_ms).unwrap_or(0);
-                return Pace { speed_milli_per_s, error_pct: PACE_KNOWN_ERROR_PCT };
-            }
+        let (Some((from, first)), Some((until, last))) = (first, last) else { return guess };
+        let span = until.saturating_sub(*from);
+        if span < PACE_KNOWN_AFTER {
+            return guess;
         }
-        unmeasured(settings)
+        let unseen_s = PACE_WINDOW.saturating_sub(span).as_secs();
+        let called_milli = last.0.saturating_sub(first.0).saturating_mul(1_000);
+        let in_window = called_milli.saturating_add(unseen_s.saturating_mul(guess.speed_milli_per_s));
+        let speed_milli_per_s = in_window.checked_div(PACE_WINDOW.as_secs()).unwrap_or(0);
+        Pace { speed_milli_per_s, error_pct: PACE_KNOWN_ERROR_PCT }
     }
 
     fn forecast(&self, facts: &Facts, lane: &LaneFacts) -> Forecast {
-        let shares = lane.delays.shares_ppm();
-        let share_at =
-            |age_s: u64| shares.get(usize::try_from(age_s).unwrap_or(usize::MAX)).copied().unwrap_or(PPM);
-        let (mut came, mut should_have_come) = (PRIOR.saturating_mul(PPM), PRIOR.saturating_mul(PPM));
-        let mut missing: Vec<Missing> = Vec::with_capacity(lane.cohorts.len());
-        for cohort in &lane.cohorts {
+        let shares = lane.delays.come_within_ppm();
+        let all_ppm = shares.last().copied().unwrap_or(PPM);
+        let within =
+            |age_s: u64| shares.get(usize::try_from(age_s).unwrap_or(usize::MAX)).copied().unwrap_or(all_ppm);
+        let missing = lane.cohorts.iter().map(|cohort| {
             let age_s = facts.at.up.saturating_sub(cohort.called_at.up).as_secs();
-            // A share covers delays below its second's end, so a cohort that is `age_s` old has seen the one before.
-            let due_ppm = age_s.checked_sub(1).map_or(0, share_at);
-            if cohort.called_at.up >= self.unlearnt_until {
-                let weight = memory_ppm(age_s);
-                came = came.saturating_add(weight.saturating_mul(u64::from(cohort.come)));
-                let due = u64::from(cohort.called).saturating_mul(due_ppm);
-                should_have_come = should_have_come.saturating_add(share(weight, due));
+            let age_s = if self.planted.has(Fault::GhostsAwaited) { 0 } else { age_s };
+            Missing {
+                people: u64::from(cohort.called.saturating_sub(cohort.come)),
+                due_ppm: within(age_s),
+                due_next_ppm: within(age_s.saturating_add(1)),
             }
-            let people = u64::from(cohort.called.saturating_sub(cohort.come));
-            // A cohort from which nobody should have come yet is never written off.
-            let due_ppm = if self.planted.has(Fault::GhostsAwaited) { 0 } else { due_ppm };
-            missing.push(Missing { people, due_ppm, due_next_ppm: share_at(age_s) });
-        }
-        let show_up_ppm = came
-            .checked_mul(PPM)
-            .and_then(|came| came.checked_div(should_have_come))
-            .unwrap_or(PPM)
-            .clamp(SHOW_UP_MIN_PPM, PPM);
-        let sum = |each: &dyn Fn(&Missing) -> u64| {
-            missing.iter().fold(0_u64, |sum, cohort| sum.saturating_add(each(cohort)))
+        });
+        let mut forecast = Forecast {
+            show_up_ppm: all_ppm.clamp(SHOW_UP_MIN_PPM, PPM),
+            pending_micro: 0,
+            open_micro: 0,
+            next_second_micro: 0,
         };
-        Forecast {
-            show_up_ppm,
-            pending_micro: sum(&|cohort| cohort.still_to_come_micro(show_up_ppm, PPM)),
-            open_micro: sum(&|cohort| cohort.people.saturating_mul(PPM.saturating_sub(cohort.due_ppm))),
-            next_second_micro: sum(&|cohort| cohort.still_to_come_micro(show_up_ppm, cohort.due_next_ppm)),
+        for cohort in missing {
+            let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+            add(&mut forecast.pending_micro, cohort.still_to_come_micro(all_ppm));
+            add(&mut forecast.next_second_micro, cohort.still_to_come_micro(cohort.due_next_ppm));
+            let open = cohort.people.saturating_mul(all_ppm.saturating_sub(cohort.due_ppm));
+            add(
+                &mut forecast.open_micro,
+                open.saturating_mul(PPM).checked_div(forecast.show_up_ppm).unwrap_or(0),
+            );
         }
+        forecast
     }
 
     /// Compares arrivals with what was expected, and stops or resumes calling.
@@ -260,7 +268,6 @@ impl Law {
             });
         let silent = came.saturating_mul(PPM).saturating_mul(10) < expected;
         if self.stopped {
-            self.unlearnt_until = facts.at.up;
             self.stopped = came == 0;
         } else {
             let may_stop = judged >= WATCHED_TICKS && !self.planted.has(Fault::NeverStops);
@@ -272,33 +279,46 @@ impl Law {
         let total = facts.sessions_ended_total;
         let ended = total.saturating_sub(self.ended_before.unwrap_or(total)).saturating_mul(PPM);
         self.ended_before = Some(total);
-        let weighed = self.ending_micro.saturating_mul(ENDING_MEMORY.saturating_sub(1)).saturating_add(ended);
-        self.ending_micro = weighed.checked_div(ENDING_MEMORY).unwrap_or(0);
+        for (mean_micro, memory) in self.ending_micro.iter_mut().zip(ENDING_MEMORIES) {
+            let weighed = mean_micro.saturating_mul(memory.saturating_sub(1)).saturating_add(ended);
+            *mean_micro = weighed.checked_div(memory).unwrap_or(0);
+        }
     }
 
-    /// Sessions that neither a buyer inside nor one on the way will hold when those called now arrive, in millionths.
+    /// Expected redemptions to call for now, in millionths: what capacity has free for them and what the admission rate lets through,
+    /// less those who are on the way or at the door already.
     ///
     /// Half of the called come within the median delay; what ends in that time is free for them.
-    fn free_micro(&self, facts: &Facts, pending_micro: u64) -> u64 {
-        let delay_s = facts.lanes.iter().map(|lane| lane.delays.median_s()).min().unwrap_or(0);
+    fn free_micro(&self, settings: &RoomSettings, facts: &Facts, pending_micro: u64) -> u64 {
+        let delay_s = facts.lanes.iter().map(|lane| median_s(&lane.delays)).min().unwrap_or(0);
         let inside = u64::from(facts.sessions).saturating_mul(PPM);
-        let staying = inside.saturating_sub(self.ending_micro.saturating_mul(delay_s));
+        let ending_micro = self.ending_micro.into_iter().min().unwrap_or(0);
+        let staying = inside.saturating_sub(ending_micro.saturating_mul(delay_s));
         let at_door = u64::from(facts.at_door).saturating_mul(PPM);
         let pending_micro = if self.planted.has(Fault::PipelineForgotten) { 0 } else { pending_micro };
-        let capacity = u64::from(facts.capacity).saturating_mul(PPM);
-        capacity.saturating_sub(staying).saturating_sub(at_door).saturating_sub(pending_micro)
+        let coming = at_door.saturating_add(pending_micro);
+        let capacity = u64::from(facts.capacity).saturating_mul(PPM).saturating_sub(staying);
+        let rate = u64::from(settings.admission_rate_per_s).saturating_mul(PPM);
+        let let_through = rate.saturating_mul(delay_s.saturating_add(1));
+        capacity.min(let_through).saturating_sub(coming).min(rate)
     }
 
-    /// Remembers where each lane stood over the last minute, from the second in which it was first served on:
-    /// the first calls fill the shop and say nothing about the pace.
+    /// Remembers where each lane stood lately, once the first calls have filled the shop: they say nothing about the pace.
     fn note_paces(&mut self, facts: &Facts) {
+        let served = facts.lanes.iter().any(|lane| lane.serving_number > TicketNumber(0));
+        if self.first_served.is_none() && served {
+            self.first_served = Some(self.moving);
+        }
+        let Some(first_served) = self.first_served else { return };
+        let nine_tenths = u64::from(facts.capacity).saturating_mul(9).div_ceil(10);
+        let full = u64::from(facts.sessions) >= nine_tenths;
+        if !full && self.paces.is_empty() && self.moving.saturating_sub(first_served) < FILL_MAX {
+            return;
+        }
         self.paces.resize(facts.lanes.len(), VecDeque::new());
         for (pace, lane) in self.paces.iter_mut().zip(&facts.lanes) {
-            if lane.serving_number == TicketNumber(0) || (lane.waiting == 0 && pace.is_empty()) {
-                continue;
-            }
-            pace.push_back((facts.at.up, lane.serving_number));
-            while pace.front().is_some_and(|(at, _)| facts.at.up.saturating_sub(*at) > PACE_WINDOW) {
+            pace.push_back((self.moving, lane.serving_number));
+            while pace.front().is_some_and(|(at, _)| self.moving.saturating_sub(*at) > PACE_WINDOW) {
                 pace.pop_front();
             }
         }
@@ -323,14 +343,16 @@ fn callable(facts: &Facts, lane: &LaneFacts, forecast: &Forecast) -> u64 {
     lane.waiting.min(open)
 }
 
-/// `value · share_ppm / 1,000,000`, rounded down.
-fn share(share_ppm: u64, value: u64) -> u64 {
-    let product = u128::from(share_ppm).saturating_mul(u128::from(value));
-    let quotient = product.checked_div(u128::from(PPM)).unwrap_or(0);
-    u64::try_from(quotient).unwrap_or(u64::MAX)
+/// Who has come and who is expected, at least what the fewest show-ups would have brought: a lane of people who left does not
+/// hold up the others by being behind for ever.
+fn served_micro(lane: &LaneFacts, forecast: &Forecast) -> u64 {
+    let come = lane.come_total.saturating_mul(PPM).saturating_add(forecast.pending_micro);
+    come.max(lane.serving_number.0.saturating_mul(SHOW_UP_MIN_PPM))
 }
 
-fn memory_ppm(age_s: u64) -> u64 {
-    (0..age_s.min(3_600))
-        .fold(PPM, |weight, _| weight.saturating_mul(MEMORY_PER_MILLE).checked_div(1_000).unwrap_or(0))
+/// Seconds within which half of those who come have come, rounded up.
+fn median_s(delays: &Delays) -> u64 {
+    let shares = delays.come_within_ppm();
+    let half = shares.last().map_or(0, |all| all >> 1);
+    u64::try_from(shares.partition_point(|&share| share < half)).unwrap_or(u64::MAX)
 }

@@ -6,7 +6,7 @@ use core::time::Duration;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Numbers called together. It carries the youngest age among them, so that no turn ends early.
+/// Numbers called in one tick, or later joined. It carries the youngest age among them, so that no turn ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cohort {
     /// When they were called.
@@ -30,7 +30,7 @@ pub(super) struct Cohorts {
     expired: TicketNumber,
 }
 
-/// Cohorts kept inside `turn_grace`: each spans `turn_grace` / 300.
+/// Cohorts kept inside `turn_grace`: one for each tick, later at least one for each `turn_grace` / 300.
 pub(super) const FINE_COHORTS: u32 = 300;
 /// Cohorts kept between once and [`EXPIRY_FACTOR`] times `turn_grace`.
 pub(super) const LATE_COHORTS: usize = 12;
@@ -49,18 +49,35 @@ pub(super) enum TurnAge {
 }
 
 impl Cohorts {
-    /// Notes that `called` live numbers up to `last` are called at `at`.
+    /// Notes that `called` live numbers up to `last` are called at `at`: one cohort for each tick.
     pub(super) fn push(&mut self, at: RoomTime, last: TicketNumber, called: u32, turn_grace: Duration) {
-        let span = turn_grace.checked_div(FINE_COHORTS).unwrap_or_default();
         match self.fine.back_mut() {
-            Some(newest) if at.redeemable < slot_end(newest.called_at.redeemable, span) => {
-                newest.called_at = at;
+            Some(newest) if newest.called_at.up == at.up => {
                 newest.last = last;
                 newest.called = newest.called.saturating_add(called);
             }
             _ => self.fine.push_back(Cohort { called_at: at, last, called, come: 0 }),
         }
+        if self.fine.len() > FINE_LIMIT {
+            self.join_neighbours(turn_grace.checked_div(FINE_COHORTS).unwrap_or_default());
+        }
         self.age(at.redeemable, turn_grace);
+    }
+
+    /// Makes one of the two oldest neighbours whose turns run out within one slot of `span`.
+    ///
+    /// There are such neighbours whenever there are more cohorts than slots: while the door is full, calls go on and turns stand.
+    fn join_neighbours(&mut self, span: Duration) {
+        let pairs = self.fine.iter().zip(self.fine.iter().skip(1));
+        let joined = pairs.map(|(older, younger)| (older.called_at.redeemable, younger.called_at.redeemable));
+        let Some(at) = joined.into_iter().position(|(older, younger)| younger < slot_end(older, span)) else {
+            return;
+        };
+        let Some(older) = self.fine.remove(at) else { return };
+        if let Some(younger) = self.fine.get_mut(at) {
+            younger.called = younger.called.saturating_add(older.called);
+            younger.come = younger.come.saturating_add(older.come);
+        }
     }
 
     /// Moves numbers whose turn has run out at `redeemable`.
@@ -128,7 +145,7 @@ impl Cohorts {
     }
 
     /// The cohorts inside `turn_grace`, oldest first.
-    pub(super) fn in_time(&self) -> impl Iterator<Item = &Cohort> {
+    pub(super) fn in_time(&self) -> impl DoubleEndedIterator<Item = &Cohort> {
         self.fine.iter()
     }
 }
@@ -200,6 +217,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Once, calls made while the door was full all went into one cohort, as young as the newest of them, so the law saw delays
+    /// too short and expected too many.
+    #[test]
+    fn calls_before_a_full_door_keep_their_own_ages_and_their_turns() {
+        let mut cohorts = Cohorts::default();
+        let stands = |second: u64| RoomTime { redeemable: Duration::from_secs(second / 10), ..at(second) };
+        for second in 0..1_500 {
+            cohorts.push(stands(second), TicketNumber(second + 1), 1, GRACE);
+        }
+        assert_eq!(cohorts.fine.len(), FINE_LIMIT);
+        assert_eq!(cohorts.in_time().map(|cohort| cohort.called).sum::<u32>(), 1_500, "nobody is forgotten");
+        let ages = cohorts.in_time().rev().take(100).map(|cohort| cohort.called_at.up.as_secs());
+        assert!(ages.eq((1_400..1_500).rev()), "the newest keep their seconds");
+        assert_eq!(cohorts.turn_age(TicketNumber(1)), TurnAge::InTime, "150 s of its turn are over");
     }
 
     #[test]

@@ -1,69 +1,88 @@
-//! How long called buyers take to come to the door.
+//! How many of those called come to the door, and how long they take.
 
 use super::PPM;
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
-/// Counts of delays from call to door by whole seconds; the last counter takes everything longer.
+/// For each second after a call: how many called buyers have lived through it, and how many of them came in it, both in
+/// millionths and fading.
+///
+/// The share that comes in a second is the one divided by the other, whatever the rest of a cohort's time will bring. So buyers
+/// who were called a moment ago count for the seconds that are over for them and for nothing else: neither the quick ones,
+/// who are seen first, nor those who could not have come yet distort what is learnt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delays {
-    counts: Vec<u32>,
+    seconds: Vec<Second>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Second {
+    called_micro: u64,
+    came_micro: u64,
 }
 
 /// Longest delay told apart, in seconds.
 pub(super) const DELAY_MAX_S: u64 = 300;
-/// When this many delays are known, all counts are halved, so that the newest matter most.
-const MEMORY: u32 = 4_096;
-/// Weight of the assumption that everybody comes within [`PRIOR_S`], evenly spread.
+/// Each second, one part in this many is forgotten.
+const MEMORY_S: u64 = 200;
+/// Weight of the assumption that everybody comes within [`PRIOR_S`], evenly spread: the safe side, which calls too few.
 const PRIOR_WEIGHT: u64 = 50;
-const PRIOR_S: u64 = 8;
+/// The longest that buyers near their turn may take: 6 s between two polls, 5 s for the age of a snapshot, 1 s to the next tick.
+const PRIOR_S: u64 = 12;
 
 impl Delays {
-    /// Learns one delay.
-    pub fn note(&mut self, delay: Duration) {
-        let bin = usize::try_from(delay.as_secs().min(DELAY_MAX_S)).unwrap_or(usize::MAX);
-        if self.counts.len() <= bin {
-            self.counts.resize(bin.saturating_add(1), 0);
-        }
-        if let Some(count) = self.counts.get_mut(bin) {
-            *count = count.saturating_add(1);
-        }
-        if self.total() >= u64::from(MEMORY) {
-            self.counts.iter_mut().for_each(|count| *count >>= 1);
+    /// One called buyer has come `delay` after the call.
+    pub fn note_come(&mut self, delay: Duration) {
+        if let Some(second) = self.second(delay.as_secs()) {
+            second.came_micro = second.came_micro.saturating_add(PPM);
         }
     }
 
-    /// Share in ppm of those who come at all that have come after each number of whole seconds: entry `u` covers delays below `u + 1` s.
-    ///
-    /// Rounded down; the entries never fall, and the last is 1,000,000.
-    pub fn shares_ppm(&self) -> Vec<u64> {
-        let total = self.total().saturating_add(PRIOR_WEIGHT);
+    /// `called` buyers, whether they have come or not, have lived through second `second` after their call, 0 the first.
+    pub fn note_over(&mut self, second: u64, called: u32) {
+        if let Some(seen) = self.second(second) {
+            let called = u64::from(called).saturating_mul(PPM);
+            seen.called_micro = seen.called_micro.saturating_add(called);
+        }
+    }
+
+    /// A second passes, and the past counts less.
+    pub fn fade(&mut self) {
+        let faded = |value: u64| value.saturating_sub(value.div_ceil(MEMORY_S));
+        for second in &mut self.seconds {
+            second.called_micro = faded(second.called_micro);
+            second.came_micro = faded(second.came_micro);
+        }
+    }
+
+    /// Share in ppm of the called who come within so many seconds after the call: entry 0 is 0, the entries never fall, and the
+    /// last, for 300 s, is the share that comes at all.
+    pub fn come_within_ppm(&self) -> Vec<u64> {
+        let prior_ppm = PPM.checked_div(PRIOR_S).unwrap_or(0);
         let mut sum = 0_u64;
-        let share = |sum: u64, second: u64| {
-            let expected = PRIOR_WEIGHT.saturating_mul(second.saturating_add(1).min(PRIOR_S));
-            let prior_ppm = expected.saturating_mul(PPM).checked_div(PRIOR_S).unwrap_or(0);
-            sum.saturating_mul(PPM).saturating_add(prior_ppm).checked_div(total).unwrap_or(PPM)
-        };
-        let mut shares: Vec<u64> = (0..DELAY_MAX_S)
-            .map(|second| {
-                let bin = usize::try_from(second).unwrap_or(usize::MAX);
-                sum = sum.saturating_add(u64::from(self.counts.get(bin).copied().unwrap_or(0)));
-                share(sum, second)
-            })
-            .collect();
-        shares.push(PPM);
+        let mut shares = vec![0];
+        for second in 0..DELAY_MAX_S {
+            let index = usize::try_from(second).unwrap_or(usize::MAX);
+            let seen = self.seconds.get(index).copied().unwrap_or_default();
+            let expected = if second < PRIOR_S { PRIOR_WEIGHT.saturating_mul(prior_ppm) } else { 0 };
+            let came = u128::from(seen.came_micro.saturating_add(expected)).saturating_mul(u128::from(PPM));
+            let called = u128::from(seen.called_micro.saturating_add(PRIOR_WEIGHT.saturating_mul(PPM)));
+            let share = came.checked_div(called).and_then(|share| u64::try_from(share).ok()).unwrap_or(PPM);
+            sum = sum.saturating_add(share).min(PPM);
+            shares.push(sum);
+        }
         shares
     }
 
-    /// Seconds within which half of those who come have come, rounded up.
-    pub(super) fn median_s(&self) -> u64 {
-        let half = PPM >> 1;
-        let before = self.shares_ppm().partition_point(|&share| share < half);
-        u64::try_from(before).unwrap_or(DELAY_MAX_S).saturating_add(1)
-    }
-
-    fn total(&self) -> u64 {
-        self.counts.iter().map(|&count| u64::from(count)).sum()
+    fn second(&mut self, second: u64) -> Option<&mut Second> {
+        if second >= DELAY_MAX_S {
+            return None;
+        }
+        let index = usize::try_from(second).ok()?;
+        if self.seconds.len() <= index {
+            self.seconds.resize(index.saturating_add(1), Second::default());
+        }
+        self.seconds.get_mut(index)
     }
 }
 
@@ -71,35 +90,56 @@ impl Delays {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_prior_spreads_evenly_over_eight_seconds() {
-        let shares = Delays::default().shares_ppm();
-        assert_eq!(shares.first(), Some(&125_000));
-        assert_eq!(shares.get(3), Some(&500_000));
-        assert_eq!(shares.get(7), Some(&PPM));
-        assert_eq!(shares.last(), Some(&PPM));
-    }
-
-    #[test]
-    fn what_is_seen_outweighs_the_prior_and_memory_is_bounded() {
-        let mut delays = Delays::default();
-        for _ in 0..100_000 {
-            delays.note(Duration::from_secs(20));
+    /// `calls` a second, of whom a share comes in the second `delay_s` after the call.
+    fn learn(delays: &mut Delays, seconds: u64, calls: u32, come: u32, delay_s: u64) {
+        for now in 0..seconds {
+            delays.fade();
+            for age in 0..now.min(DELAY_MAX_S) {
+                delays.note_over(age, calls);
+            }
+            for _ in 0..come * u32::from(now >= delay_s) {
+                delays.note_come(Duration::from_secs(delay_s));
+            }
         }
-        assert!(delays.total() < u64::from(MEMORY));
-        let shares = delays.shares_ppm();
-        assert!(shares[19] < 30_000, "{}", shares[19]);
-        assert!(shares[20] > 990_000, "{}", shares[20]);
-        assert!(shares.is_sorted());
-        assert_eq!(delays.median_s(), 21);
     }
 
     #[test]
-    fn a_delay_beyond_the_longest_counts_as_the_longest() {
+    fn before_anything_is_seen_everybody_comes_within_the_longest_way() {
+        let shares = Delays::default().come_within_ppm();
+        assert_eq!(shares.first(), Some(&0));
+        assert_eq!(shares.get(6), Some(&499_998));
+        assert!(shares.get(12).is_some_and(|&share| share > 999_980));
+        assert_eq!(shares.len(), 301);
+    }
+
+    #[test]
+    fn the_share_and_the_delay_are_learnt() {
         let mut delays = Delays::default();
-        delays.note(Duration::from_secs(DELAY_MAX_S));
-        delays.note(Duration::from_secs(u64::MAX));
-        assert_eq!(delays.total(), 2);
-        assert_eq!(u64::try_from(delays.counts.len()), Ok(DELAY_MAX_S + 1));
+        learn(&mut delays, 600, 50, 20, 7);
+        let shares = delays.come_within_ppm();
+        assert!(shares.is_sorted());
+        assert!(shares[7] < 10_000, "before the 8th second: {}", shares[7]);
+        assert!(shares[8].abs_diff(400_000) < 20_000, "two in five come: {}", shares[8]);
+        assert!(shares[300].abs_diff(400_000) < 20_000, "and nobody later: {}", shares[300]);
+    }
+
+    /// Once, only the quick had been seen in the first seconds of a sale, everybody else was written off, and far too many were called.
+    #[test]
+    fn who_could_not_have_come_yet_is_not_written_off() {
+        let mut delays = Delays::default();
+        learn(&mut delays, 4, 200, 0, 0);
+        let shares = delays.come_within_ppm();
+        assert!(shares[300] > 700_000, "the first seconds say little: {}", shares[300]);
+    }
+
+    #[test]
+    fn a_delay_beyond_the_longest_teaches_nothing_and_memory_is_bounded() {
+        let mut delays = Delays::default();
+        for second in [DELAY_MAX_S - 1, DELAY_MAX_S, u64::MAX] {
+            delays.note_come(Duration::from_secs(second));
+            delays.note_over(second, 1);
+        }
+        assert_eq!(u64::try_from(delays.seconds.len()), Ok(DELAY_MAX_S));
+        assert_eq!(delays.seconds[299], Second { called_micro: PPM, came_micro: PPM });
     }
 }

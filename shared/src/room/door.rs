@@ -97,12 +97,15 @@ impl Room {
         Ok(self.tell(place, session))
     }
 
-    /// Capacity and admission rate, and the share of late buyers.
+    /// Capacity, the order of those who stand at the door, the admission rate, and the share of late buyers.
     fn check_room(&mut self, now: Timestamp, place: Place, late: bool) -> Result<(), EnterRefusal> {
         if late && !self.late_may_enter(now) {
             return Err(EnterRefusal::Full { retry_after: RETRY_AT_DOOR });
         }
-        if self.sessions.count() >= self.door_capacity() {
+        let sessions_free = self.door_capacity().saturating_sub(self.sessions.count());
+        let free = sessions_free.min(self.admissions_left(now));
+        let is_next = free == 0 || self.doorstep.is_next(place, free, now);
+        if sessions_free == 0 || !is_next {
             self.doorstep.refuse_full(place, now);
             return Err(EnterRefusal::Full { retry_after: RETRY_AT_DOOR });
         }
@@ -163,6 +166,13 @@ impl Room {
     /// The same without letting anybody in.
     fn admission_wait(&self, now: Timestamp) -> Option<Duration> {
         self.check_admission(now).1
+    }
+
+    /// How many the admission rate lets in at this moment.
+    fn admissions_left(&self, now: Timestamp) -> u32 {
+        let rate = u64::from(self.settings.admission_rate_per_s);
+        let Ok(policy) = GcraPolicy::new(rate, rate, Duration::from_secs(1)) else { return 0 };
+        u32::try_from(policy.check(self.rate, now, 0).decision.remaining()).unwrap_or(u32::MAX)
     }
 
     /// A rate of 0 lets nobody in.

@@ -1,14 +1,19 @@
 //! Who stands in front of a full door, and how many late buyers came in lately.
 
-use crate::{ids::Place, time::Timestamp};
+use crate::{
+    ids::{Place, TicketNumber},
+    time::Timestamp,
+};
 use core::time::Duration;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What the door remembers besides sessions and bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Doorstep {
-    /// Called buyers who were refused because the door was full, with their last try. At most the called numbers.
-    waiting: BTreeMap<Place, Timestamp>,
+    /// Called buyers who came to a full door and have not entered. At most the called numbers.
+    came: BTreeSet<Place>,
+    /// Those of them who still try, with their last try.
+    stands: BTreeMap<Place, Timestamp>,
     /// Redemptions of the last 60 seconds: second, all, late ones.
     minute: VecDeque<(u64, u32, u32)>,
 }
@@ -16,26 +21,44 @@ pub(super) struct Doorstep {
 impl Doorstep {
     /// Whether the buyer has come to the door before.
     pub(super) fn knows(&self, place: Place) -> bool {
-        self.waiting.contains_key(&place)
+        self.came.contains(&place)
     }
 
     pub(super) fn refuse_full(&mut self, place: Place, now: Timestamp) {
-        self.waiting.insert(place, now);
+        self.came.insert(place);
+        self.stands.insert(place, now);
     }
 
     pub(super) fn leave(&mut self, place: Place) {
-        self.waiting.remove(&place);
+        self.came.remove(&place);
+        self.stands.remove(&place);
+    }
+
+    /// Whether one of `free` sessions is left for `place` when everybody before it in its lane has entered who stands here too.
+    ///
+    /// Who has missed their time to try again is not waited for. Looks at [`LOOKS_AT`] people at most: where more sessions are
+    /// free, or more people before it no longer try, it is not the order that keeps anybody out.
+    pub(super) fn is_next(&self, place: Place, free: u32, now: Timestamp) -> bool {
+        let free = usize::try_from(free).unwrap_or(usize::MAX);
+        if free > LOOKS_AT {
+            return true;
+        }
+        let first = Place { number: TicketNumber(0), ..place };
+        let before = self.stands.range(first..place).take(LOOKS_AT);
+        before.filter(|&(_, &tried)| now.since(tried) < TRIES_WITHIN).take(free).count() < free
     }
 
     /// Buyers who tried lately and would still enter.
     pub(super) fn waiting_count(&self, now: Timestamp) -> u32 {
-        let still = self.waiting.values().filter(|&&tried| now.since(tried) < AT_DOOR_FOR).count();
+        let still = self.stands.values().filter(|&&tried| now.since(tried) < AT_DOOR_FOR).count();
         u32::try_from(still).unwrap_or(u32::MAX)
     }
 
-    /// Forgets waiting buyers whose turn is over or who no longer try.
-    pub(super) fn retain(&mut self, mut keep: impl FnMut(Place) -> bool) {
-        self.waiting.retain(|&place, _| keep(place));
+    /// Forgets buyers whose turn is over, and no longer expects those who do not try any more.
+    pub(super) fn retain(&mut self, now: Timestamp, mut keep: impl FnMut(Place) -> bool) {
+        self.came.retain(|&place| keep(place));
+        let came = &self.came;
+        self.stands.retain(|place, tried| now.since(*tried) < AT_DOOR_FOR && came.contains(place));
     }
 
     pub(super) fn note_redeemed(&mut self, now: Timestamp, late: bool) {
@@ -69,5 +92,8 @@ impl Doorstep {
 
 /// A buyer refused by a full door who has not tried again for this long no longer waits there.
 const AT_DOOR_FOR: Duration = Duration::from_secs(15);
+const LOOKS_AT: usize = 256;
+/// Whoever is refused tries again after [`RETRY_AT_DOOR`](super::RETRY_AT_DOOR), and needs some time for the way.
+const TRIES_WITHIN: Duration = Duration::from_secs(4);
 /// Of the redemptions of the last minute, one in this many may be late.
 const LATE_ONE_IN: u32 = 20;

@@ -39,6 +39,27 @@ pub struct Line {
     pub(super) delays: Delays,
     /// First arrivals at the door, ever.
     pub(super) come_total: u64,
+    /// Up to here the seconds after calls are learnt.
+    learnt_until: Duration,
+    /// Cohorts called before teach nothing: they fell into a time in which hardly anybody could come.
+    learns_from: Duration,
+}
+
+impl Line {
+    /// Notes the seconds that are over for each cohort since the last time.
+    fn learn(&mut self, up: Duration) {
+        let before = core::mem::replace(&mut self.learnt_until, up);
+        for _ in before.as_secs()..up.as_secs() {
+            self.delays.fade();
+        }
+        let learns_from = self.learns_from;
+        for cohort in self.cohorts.in_time().filter(|cohort| cohort.called_at.up >= learns_from) {
+            let age_s = |at: Duration| at.saturating_sub(cohort.called_at.up).as_secs();
+            for second in age_s(before)..age_s(up) {
+                self.delays.note_over(second, cohort.called);
+            }
+        }
+    }
 }
 
 /// What became of a number.
@@ -61,6 +82,8 @@ impl Lane {
             cohorts: Cohorts::default(),
             delays: Delays::default(),
             come_total: 0,
+            learnt_until: Duration::ZERO,
+            learns_from: Duration::ZERO,
         };
         Self { line, spent: SpentBits::default(), waiting: 0, joins_since_tick: 0 }
     }
@@ -168,14 +191,22 @@ impl Lane {
 
     pub(super) fn note_come(&mut self, number: TicketNumber, at: RoomTime) {
         self.line.come_total = self.line.come_total.saturating_add(1);
-        if let Some(called_at) = self.line.cohorts.note_come(number) {
-            self.line.delays.note(at.up.saturating_sub(called_at.up));
+        if let Some(called_at) = self.line.cohorts.note_come(number)
+            && called_at.up >= self.line.learns_from
+        {
+            self.line.delays.note_come(at.up.saturating_sub(called_at.up));
         }
     }
 
     pub(super) fn end_tick(&mut self, at: RoomTime, turn_grace: Duration) {
         self.joins_since_tick = 0;
+        self.line.learn(at.up);
         self.line.cohorts.age(at.redeemable, turn_grace);
+    }
+
+    /// What was called up to now teaches nothing.
+    pub(super) fn forget_called(&mut self, at: RoomTime) {
+        self.line.learns_from = at.up;
     }
 
     pub(super) fn waiting(&self) -> u64 {

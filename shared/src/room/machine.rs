@@ -1,7 +1,7 @@
 //! The authority's state machine: each transition is written here once, and every store applies it.
 
 use super::{
-    CallOrder, EnterRefusal, Facts, Fault, Planted, RoomSettings,
+    CallOrder, EnterRefusal, Facts, Fault, Planted, RoomSettings, Standstill,
     clock::{Anchor, RoomClock},
     cohorts::TurnAge,
     control::{Control, Log},
@@ -119,7 +119,7 @@ impl Room {
             lane.end_tick(at, self.settings.turn_grace);
         }
         let lanes = &self.lanes;
-        self.doorstep.retain(|place| {
+        self.doorstep.retain(now, |place| {
             lanes
                 .get(usize::from(place.lane.0))
                 .is_some_and(|lane| matches!(lane.standing(place.number), Standing::Called(age) if age != TurnAge::Expired))
@@ -136,6 +136,10 @@ impl Room {
     pub fn call(&mut self, now: Timestamp, order: &CallOrder) -> Facts {
         let now = self.observe(now);
         self.expected = order.expected;
+        if order.standstill == Some(Standstill::RedemptionsStopped) {
+            let at = self.clock.at;
+            self.lanes.iter_mut().for_each(|lane| lane.forget_called(at));
+        }
         for index in 0..self.lanes.len() {
             let lane = LaneId::at(index);
             let count = order.calls.iter().find(|(called, _)| *called == lane).map_or(0, |(_, count)| *count);
@@ -174,9 +178,9 @@ impl Room {
         self.last_tick = Some(now);
         self.clock.tick = self.clock.tick.saturating_add(1);
         self.clock.at.up = self.clock.at.up.saturating_add(passed);
-        let has_room = self.control.everyone_in
-            || self.sessions.count() < self.capacity()
-            || self.planted.has(Fault::TurnsRunOut);
+        let taken = self.sessions.count().saturating_add(self.doorstep.waiting_count(now));
+        let has_room =
+            self.control.everyone_in || taken < self.capacity() || self.planted.has(Fault::TurnsRunOut);
         if self.control.phase.lets_in() && has_room {
             self.clock.at.redeemable = self.clock.at.redeemable.saturating_add(passed);
         }

@@ -69,7 +69,8 @@ fn eta(lane: &LaneSnapshot, position: u64) -> EtaRange {
 const ETA_MAX_S: u64 = 86_400;
 const POLL_SLACK_S: u64 = 7;
 
-/// `max(5 s, a tenth of the wait, waiting / budget)`, but never more than half of the shortest wait, nor 300 s; ± 20 %.
+/// `max(5 s, a tenth of the wait, waiting / budget)`, but never more than half of the shortest wait, half of `turn_grace`, nor 300 s; ± 20 %.
+/// So whoever asks when told to hears of a turn while more than a third of it is left, however wrong the estimate was.
 ///
 /// A pace that is not measured yet may be far too low: then only the budget counts, so that nobody sleeps through a turn.
 fn next_poll_ms(
@@ -88,7 +89,8 @@ fn next_poll_ms(
         _ => middle_s.saturating_mul(100).max(by_budget),
     };
     let half_low = eta.low_s.saturating_mul(500).max(POLL_MIN_MS);
-    let delta = wanted.max(POLL_MIN_MS).min(half_low).min(POLL_MAX_MS);
+    let half_grace = snapshot.turn_grace_s.saturating_mul(500).max(POLL_MIN_MS);
+    let delta = wanted.max(POLL_MIN_MS).min(half_low).min(half_grace).min(POLL_MAX_MS);
     spread(delta, number.0 ^ snapshot.tick.rotate_left(32))
 }
 
@@ -176,11 +178,14 @@ mod tests {
         assert!(within(near, 5_000), "near the turn: {near}");
         let far = told(&snapshot(0, 10_000, 0), 10_000).next_poll_ms;
         assert!(within(far, 100_000), "a tenth of 1,000 s: {far}");
-        let crowded = Snapshot { poll_budget_per_s: 40, ..snapshot(0, 10_000, 0) };
+        let crowded = Snapshot { poll_budget_per_s: 40, turn_grace_s: 600, ..snapshot(0, 10_000, 0) };
         let budget = told(&crowded, 10_000).next_poll_ms;
         assert!(within(budget, 250_025), "10,001 people at 40 polls a second: {budget}");
         let guessed = told(&snapshot(0, 10_000, 300), 10_000).next_poll_ms;
         assert!(within(guessed, 10_001), "a guessed wait counts for nothing: {guessed}");
+        let short_turns = Snapshot { turn_grace_s: 100, ..crowded };
+        let heard = told(&short_turns, 10_000).next_poll_ms;
+        assert!(within(heard, 50_000), "never beyond half of a turn: {heard}");
         let short = Snapshot { poll_budget_per_s: 1, ..snapshot(0, 10_000, 0) };
         let capped = told(&short, 2_000).next_poll_ms;
         assert!(within(capped, 100_000), "never beyond half of the shortest wait: {capped}");

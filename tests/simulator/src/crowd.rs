@@ -14,6 +14,8 @@ pub(crate) struct Buyer {
     pub(crate) explicit_end: bool,
     /// The phone has slept.
     pub(crate) has_slept: bool,
+    /// A call failed, or the operator held the line, between the join and the entry.
+    pub(crate) was_cut_off: bool,
     /// Failed calls in a row.
     pub(crate) faults: u8,
     /// The ticket's number, 0 before the join.
@@ -47,9 +49,9 @@ pub(crate) enum State {
 }
 
 impl Buyer {
-    /// Whether the order of entries may be judged by this buyer.
+    /// Whether order and waits may be judged by this buyer: who asked when told to, and got through each time.
     pub(crate) fn polls_as_told(&self) -> bool {
-        self.habit == Habit::AsTold
+        self.habit == Habit::AsTold && !self.was_cut_off
     }
 }
 
@@ -73,6 +75,7 @@ fn buyer(crowd: &Crowd, scenario: &Scenario, chance: &mut fastrand::Rng) -> Buye
         present: chance.f64() >= crowd.no_shows,
         explicit_end: chance.f64() < scenario.stay.explicit_ends,
         has_slept: false,
+        was_cut_off: false,
         faults: 0,
         number: 0,
         shown: u64::MAX,

@@ -23,12 +23,15 @@ pub enum Figure {
     DoorWaitMost,
     /// Share of pairs in the wrong order within a lane, in percent.
     InversionsPercent,
-    /// How often one buyer was overtaken at most, in seconds of the lane's mean flow, among those called after the first fill.
+    /// How often one buyer was overtaken at most, among those called after the first fill, in seconds of the lane's flow:
+    /// the mean flow, or that of the ten seconds before the entry where it was faster.
     OvertakesMost,
     /// Jain's index of entries ÷ weight over 1,000 entries, fifth percentile.
     JainP5,
     /// Seconds from the loss of the network to the last call that was no probe.
     CallingStopsAfter,
+    /// The longest time from a call to the first try at the door, of buyers who polled as told, in seconds.
+    DelayMost,
     /// When sessions first reached 97 % of capacity, in seconds.
     FirstFill,
     /// The last present buyer came in, in seconds.
@@ -39,7 +42,7 @@ pub enum Figure {
 
 impl Figure {
     /// All figures, in the order of the table.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::CountedUse,
         Self::CountedUseAfterFill,
         Self::TrueUse,
@@ -51,6 +54,7 @@ impl Figure {
         Self::OvertakesMost,
         Self::JainP5,
         Self::CallingStopsAfter,
+        Self::DelayMost,
         Self::FirstFill,
         Self::ServedAll,
         Self::PollsMost,
@@ -70,6 +74,7 @@ impl Figure {
             Self::OvertakesMost => "most overtakes, s of flow",
             Self::JainP5 => "Jain p5",
             Self::CallingStopsAfter => "calling stops after, s",
+            Self::DelayMost => "call to door most, s",
             Self::FirstFill => "first fill, s",
             Self::ServedAll => "served all, s",
             Self::PollsMost => "polls most, /s",

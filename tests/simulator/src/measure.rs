@@ -7,7 +7,7 @@ use crate::{
     scenario::{Scenario, TroubleKind},
     series::{Sample, mean},
 };
-use shared::{ids::Place, room::RoomSettings};
+use shared::ids::Place;
 
 /// What a run has measured so far.
 #[derive(Clone, Debug)]
@@ -25,6 +25,7 @@ pub struct Measured {
     entries: Vec<u8>,
     filled_ms: Option<u32>,
     last_entry_ms: u32,
+    delays_most_ms: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -32,15 +33,28 @@ struct LaneMeasured {
     /// When each number was called.
     called_ms: Vec<u32>,
     order: Order,
-    overtakes_most: u32,
-    /// Entries after the first fill.
-    entries: u32,
+    overtakes: Vec<Overtaken>,
+    /// The moments of all entries.
+    entries: Vec<u32>,
+}
+
+/// By how many higher numbers one buyer was overtaken.
+#[derive(Clone, Copy, Debug)]
+struct Overtaken {
+    called_ms: u32,
+    overtakes: u32,
+    /// Entries of the lane in the ten seconds before.
+    lately: u32,
 }
 
 impl Measured {
     pub(crate) fn new(lanes: usize, buyers: u32) -> Self {
-        let lane =
-            LaneMeasured { called_ms: vec![0], order: Order::new(buyers + 1), overtakes_most: 0, entries: 0 };
+        let lane = LaneMeasured {
+            called_ms: vec![0],
+            order: Order::new(buyers + 1),
+            overtakes: Vec::new(),
+            entries: Vec::new(),
+        };
         Self {
             samples: Vec::new(),
             lost_turns: 0,
@@ -50,6 +64,7 @@ impl Measured {
             entries: Vec::new(),
             filled_ms: None,
             last_entry_ms: 0,
+            delays_most_ms: 0,
         }
     }
 
@@ -68,28 +83,32 @@ impl Measured {
         self.lanes[lane].called_ms.get(number as usize).copied().unwrap_or(u32::MAX / 2)
     }
 
-    pub(crate) fn note_entry(&mut self, now_ms: u32, place: Place, buyer: &Buyer, room: &RoomSettings) {
-        let sessions = self.samples.last().map_or(0, |sample| sample.sessions);
-        if self.filled_ms.is_none() && f64::from(sessions) >= FULL * f64::from(room.capacity) {
-            self.filled_ms = Some(now_ms);
-        }
+    /// Notes that sessions fill the shop.
+    pub(crate) fn note_full(&mut self, now_ms: u32) {
+        self.filled_ms.get_or_insert(now_ms);
+    }
+
+    /// A buyer enters; `was_there`: could come within `turn_grace`.
+    pub(crate) fn note_entry(&mut self, now_ms: u32, place: Place, buyer: &Buyer, was_there: bool) {
         self.last_entry_ms = now_ms;
-        let waited_ms = if buyer.refused_ms == 0 { 0 } else { now_ms - buyer.refused_ms };
-        let tenth = (waited_ms / 100) as usize;
-        if self.door_waits.len() <= tenth {
-            self.door_waits.resize(tenth + 1, 0);
-        }
-        self.door_waits[tenth] += 1;
         self.entries.push(place.lane.0);
         let called_ms = self.called_ms(usize::from(place.lane.0), place.number.0);
-        let filled_ms = self.filled_ms;
         let lane = &mut self.lanes[usize::from(place.lane.0)];
-        lane.entries += u32::from(filled_ms.is_some());
-        if buyer.polls_as_told() {
-            let overtakes = lane.order.enter(buyer.number);
-            if filled_ms.is_some_and(|filled| called_ms > filled) {
-                lane.overtakes_most = lane.overtakes_most.max(overtakes);
+        lane.entries.push(now_ms);
+        if was_there && !buyer.was_cut_off {
+            let waited_ms = if buyer.refused_ms == 0 { 0 } else { now_ms - buyer.refused_ms };
+            let tenth = (waited_ms / 100) as usize;
+            if self.door_waits.len() <= tenth {
+                self.door_waits.resize(tenth + 1, 0);
             }
+            self.door_waits[tenth] += 1;
+        }
+        if buyer.polls_as_told() {
+            let first_try_ms = if buyer.refused_ms == 0 { now_ms } else { buyer.refused_ms };
+            self.delays_most_ms = self.delays_most_ms.max(first_try_ms.saturating_sub(called_ms));
+            let lately = lane.entries.iter().rev().take_while(|&&at| at + 10_000 > now_ms).count() as u32;
+            let overtakes = lane.order.enter(buyer.number);
+            lane.overtakes.push(Overtaken { called_ms, overtakes, lately });
         }
     }
 
@@ -118,9 +137,10 @@ impl Measured {
             (Figure::DoorWaitP95, Some(self.door_wait_s(0.95))),
             (Figure::DoorWaitMost, Some(self.door_wait_s(1.0))),
             (Figure::InversionsPercent, (pairs > 0).then(|| inverted as f64 * 100.0 / pairs as f64)),
-            (Figure::OvertakesMost, filled.map(|filled| self.overtakes_most_s(filled))),
+            (Figure::OvertakesMost, Some(self.overtakes_most_s())),
             (Figure::JainP5, self.jain_p5(scenario)),
             (Figure::CallingStopsAfter, self.calling_stops_after_s(scenario)),
+            (Figure::DelayMost, Some(f64::from(self.delays_most_ms) / 1_000.0)),
             (Figure::FirstFill, filled),
             (Figure::ServedAll, Some(f64::from(self.last_entry_ms) / 1_000.0)),
             (Figure::PollsMost, self.polls_most()),
@@ -141,35 +161,40 @@ impl Measured {
         0.0
     }
 
-    fn overtakes_most_s(&self, filled_s: f64) -> f64 {
-        let served_s = (f64::from(self.last_entry_ms) / 1_000.0 - filled_s).max(1.0);
+    /// Where the shop never fills, from the first call on.
+    fn overtakes_most_s(&self) -> f64 {
+        let filled_ms = self.filled_ms.unwrap_or(0);
+        let served_s = (f64::from(self.last_entry_ms.saturating_sub(filled_ms)) / 1_000.0).max(1.0);
         let in_seconds = |lane: &LaneMeasured| {
-            let flow = f64::from(lane.entries) / served_s;
-            if flow > 0.0 { f64::from(lane.overtakes_most) / flow } else { 0.0 }
+            let mean = lane.entries.iter().filter(|&&at| at > filled_ms).count() as f64 / served_s;
+            let judged = lane.overtakes.iter().filter(|one| one.overtakes > 0 && one.called_ms > filled_ms);
+            let seconds = |one: &Overtaken| f64::from(one.overtakes) / mean.max(f64::from(one.lately) / 10.0);
+            judged.map(seconds).fold(0.0, f64::max)
         };
         self.lanes.iter().map(in_seconds).fold(0.0, f64::max)
     }
 
     /// Over windows of entries that lie before the first lane ran empty.
     fn jain_p5(&self, scenario: &Scenario) -> Option<f64> {
-        let weights: Vec<f64> = scenario.room.lanes.iter().map(|lane| f64::from(lane.weight)).collect();
-        let lanes = weights.len();
-        let last_of = |lane: usize| self.entries.iter().rposition(|&entered| usize::from(entered) == lane);
-        let busy_until = (0..lanes).filter_map(last_of).min()?;
+        let came: Vec<usize> =
+            (0..self.lanes.len()).filter(|&lane| !self.lanes[lane].entries.is_empty()).collect();
+        let weight = |lane: usize| f64::from(scenario.room.lanes[lane].weight);
+        let last_of = |&lane: &usize| self.entries.iter().rposition(|&entered| usize::from(entered) == lane);
+        let busy_until = came.iter().filter_map(last_of).min()?;
         let mut indices: Vec<f64> = self.entries[..busy_until]
             .chunks_exact(JAIN_WINDOW)
             .map(|window| {
-                let share = |lane: usize| {
+                let share = |&lane: &usize| {
                     let entered = window.iter().filter(|&&entered| usize::from(entered) == lane).count();
-                    entered as f64 / weights[lane]
+                    entered as f64 / weight(lane)
                 };
-                let shares: Vec<f64> = (0..lanes).map(share).collect();
+                let shares: Vec<f64> = came.iter().map(share).collect();
                 let squares: f64 = shares.iter().map(|share| share * share).sum();
-                shares.iter().sum::<f64>().powi(2) / (lanes as f64 * squares)
+                shares.iter().sum::<f64>().powi(2) / (shares.len() as f64 * squares)
             })
             .collect();
         indices.sort_by(f64::total_cmp);
-        (lanes > 1).then(|| indices.get(indices.len() / 20).copied()).flatten()
+        (came.len() > 1).then(|| indices.get(indices.len() / 20).copied()).flatten()
     }
 
     /// Seconds into the loss of the network until the last call that was no probe.
@@ -196,7 +221,5 @@ fn is_calm(scenario: &Scenario, at_s: u32) -> bool {
         .any(|trouble| (trouble.from_s..trouble.from_s + trouble.for_s + REFILL_S).contains(&at_s))
 }
 
-/// From this share of capacity on, a shop counts as filled.
-const FULL: f64 = 0.97;
 const JAIN_WINDOW: usize = 1_000;
 const REFILL_S: u32 = 60;

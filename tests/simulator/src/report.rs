@@ -1,6 +1,6 @@
 //! What several runs of one scenario say together.
 
-use crate::{Bound, Figure, Figures, Outcome, Scenario, Violation};
+use crate::{Bound, Figure, Figures, Outcome, Peer, PeerFigures, Scenario, Violation};
 use serde::Serialize;
 use std::fmt;
 
@@ -19,6 +19,8 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// Promises that were broken; such a run stopped there.
     pub broken: Vec<Broken>,
+    /// Models of other rooms' rules on the people of the first seed, twice as long as our room needed.
+    pub peers: Vec<PeerFigures>,
 }
 
 /// One figure over all seeds.
@@ -66,6 +68,7 @@ impl Report {
             seeds: outcomes.len(),
             rows: Figure::ALL.iter().filter_map(|&figure| row(scenario, figure, &runs)).collect(),
             broken: broken.collect(),
+            peers: outcomes.first().map_or_else(Vec::new, |(seed, outcome)| peers(scenario, *seed, outcome)),
         }
     }
 
@@ -73,6 +76,12 @@ impl Report {
     pub fn passed(&self) -> bool {
         self.broken.is_empty() && self.rows.iter().all(|row| row.met != Some(false))
     }
+}
+
+fn peers(scenario: &Scenario, seed: u64, outcome: &Outcome) -> Vec<PeerFigures> {
+    let seconds = outcome.measured.samples.len() as u32 * 2;
+    let all = if scenario.with_peers { &Peer::ALL[..] } else { &[] };
+    all.iter().map(|peer| peer.run(scenario, seed, seconds)).collect()
 }
 
 /// `None` where no run measured the figure and none has to.
@@ -111,6 +120,17 @@ impl fmt::Display for Report {
             let line =
                 format!("  {:<26} {:>9.3} {spread}  {mark:<7} {verdict}", row.figure.label(), row.mean);
             writeln!(f, "{}", line.trim_end())?;
+        }
+        for peer in &self.peers {
+            writeln!(
+                f,
+                "  model of {:<20} true use {:.2}, fullest {:.2}, inversions {:.2} %, served {:.0} %",
+                format!("{:?}", peer.peer),
+                peer.true_use,
+                peer.fullest,
+                peer.inversions_percent,
+                peer.served_percent
+            )?;
         }
         for broken in &self.broken {
             writeln!(f, "  BROKEN with --seed {} at {} s: {}", broken.seed, broken.at_s, broken.violation)?;

@@ -80,6 +80,8 @@ pub(crate) struct World<'a> {
     pub(crate) done: u32,
 }
 
+/// From this share of capacity on, a shop counts as filled.
+const FULL: f64 = 0.97;
 /// Snapshots kept: the oldest that any poll meets is 5 s old.
 const SNAPSHOTS: usize = 8;
 /// Runs begin here, so that no rule can rely on a small clock.
@@ -181,6 +183,9 @@ impl<'a> World<'a> {
     fn take_sample(&mut self, calls: u32, standstill: bool) {
         self.sample.at_s = self.now_ms / 1_000;
         self.sample.sessions = self.ledger.inside();
+        if f64::from(self.sample.sessions) >= FULL * f64::from(self.scenario.room.capacity) {
+            self.measured.note_full(self.now_ms);
+        }
         self.sample.calls = calls;
         self.sample.standstill = standstill;
         self.measured.samples.push(self.sample);

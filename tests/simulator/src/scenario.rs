@@ -29,8 +29,10 @@ pub struct Scenario {
     pub troubles: Vec<Trouble>,
     /// The run ends here even if people still wait.
     pub seconds_max: u32,
-    /// What must hold besides what always must.
+    /// What must hold.
     pub marks: Vec<Mark>,
+    /// Models of other rooms' rules are run on the same people.
+    pub with_peers: bool,
 }
 
 /// People of one kind.

@@ -85,6 +85,10 @@ impl World<'_> {
             self.buyer(id).seen_tick = tick;
             self.note_position(id, told.position);
         }
+        if told.state == TicketState::Waiting && !newest && self.chance.f64() < TRIES_EARLY {
+            self.buyer(id).state = State::AtDoor;
+            return self.redeem(id);
+        }
         if told.state == TicketState::Waiting {
             let asleep_ms = self.sleep_ms(id);
             let again_ms = match self.buyer(id).habit {
@@ -134,9 +138,14 @@ impl World<'_> {
                 let jitter_ms = self.round_trip_ms();
                 self.plan(id, retry_after.as_millis() as u32 + jitter_ms);
             }
-            Err(EnterRefusal::Held(_)) => self.plan(id, 5_000),
-            // The snapshot behind the status was newer than what the server knows: cannot be, but the page would ask again.
-            Err(EnterRefusal::NotYourTurn) => self.plan(id, 1_000),
+            Err(EnterRefusal::Held(_)) => {
+                self.buyer(id).was_cut_off = true;
+                self.plan(id, 5_000);
+            }
+            Err(EnterRefusal::NotYourTurn) => {
+                self.buyer(id).state = State::Waiting;
+                self.plan(id, ASKS_AGAIN_MS);
+            }
             Err(
                 EnterRefusal::Spent | EnterRefusal::Void | EnterRefusal::TurnExpired | EnterRefusal::Closed,
             ) => {
@@ -160,8 +169,8 @@ impl World<'_> {
         buyer.state = State::Inside;
         self.served += 1;
         self.sample.inside += 1;
-        let buyer = &self.buyers[id as usize];
-        self.measured.note_entry(now_ms, place, buyer, &self.scenario.room);
+        let was_there = self.was_there(id);
+        self.measured.note_entry(now_ms, place, &self.buyers[id as usize], was_there);
         self.plan_inside(id);
     }
 
@@ -264,6 +273,7 @@ impl World<'_> {
     /// After a failed call: a second more and full jitter up to a minute, as the page does it.
     fn try_later(&mut self, id: u32) {
         let buyer = self.buyer(id);
+        buyer.was_cut_off |= matches!(buyer.state, State::Waiting | State::AtDoor);
         buyer.faults = buyer.faults.saturating_add(1);
         let most_ms = (2_000_u32 << buyer.faults.min(5)).min(60_000);
         let wait_ms = 1_000 + self.chance.u32(0..most_ms);
@@ -295,5 +305,8 @@ fn device(id: u32) -> DeviceHash {
 const ROUND_TRIP_MS: std::ops::Range<u32> = 50..300;
 const RENEW_AGAIN_MS: u32 = Duration::from_secs(5).as_millis() as u32;
 const TRY_AGAIN_SHARE: f64 = 0.02;
+/// Share of the polls of waiting buyers after which they try the door, although it is not their turn.
+const TRIES_EARLY: f64 = 0.002;
+const ASKS_AGAIN_MS: u32 = 5_000;
 const FALLS_ASLEEP: f64 = 0.2;
 const SLEEP_MS: std::ops::Range<u32> = 60_000..600_000;
