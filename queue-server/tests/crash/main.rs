@@ -211,7 +211,7 @@ fn open(dir: &Path) -> (EmbeddedStore, Arc<EmbeddedRoom>) {
         event: event.clone(),
         settings: settings(),
         planted: Planted::default(),
-        first_epoch: shared::ids::Epoch(1),
+        first_epoch: Epoch(1),
     };
     let store = EmbeddedStore::open(dir, vec![hosted], Clock::start()).unwrap();
     let room = store.room(&event).unwrap();

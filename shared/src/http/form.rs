@@ -76,7 +76,7 @@ mod tests {
         let check = |text, name, expected: &[&str]| {
             assert_eq!(readings(text, name).unwrap(), expected, "{text}");
         };
-        let ambiguous = |text, name| assert_eq!(readings(text, name), Err(Ambiguous), "{text}");
+        let ambiguous = |text: &str, name| assert_eq!(readings(text, name), Err(Ambiguous), "{text}");
         check("sku=A&sku=B", "sku", &["A", "B"]);
         check("SKU=A&%73ku=B", "sku", &["A", "B"]);
         check("x=1;sku=A", "sku", &["A"]);
@@ -86,7 +86,8 @@ mod tests {
             ["sku[]=A", "sku[0]=B", "sku[x]=B", "+sku=A", "sku%20=A", "SKU[]=A", "sku%00=A", "sku%00x=A"]
         {
             ambiguous(text, "sku");
-            ambiguous(&format!("sku=A&{text}"), "sku");
+            let after_a_good_one = format!("sku=A&{text}");
+            ambiguous(&after_a_good_one, "sku");
         }
         // Whatever the name was before it was cut off.
         ambiguous("other%00=A", "sku");

@@ -23,6 +23,8 @@ pub(crate) fn run(progress: &Progress) -> Result<()> {
     }
     count.add_tests(&progress.watch("tests", &mut workspace::cargo(TESTS))?);
     count.add_conformance(conform::ours(progress));
+    let simulated = progress.watch("planted faults in the simulator", &mut workspace::cargo(PLANTS))?;
+    count.add_tests(&simulated);
     count.report(progress)
 }
 
@@ -65,6 +67,7 @@ const ZONES: &str = "--features=fairgate-shared/zones";
 const PLANT: &str = "--features=fairgate-shared/plant,fairgate-queue-server/plant";
 const AS_WORKER: &str = "--profile=worker";
 const WASM: &str = "--target=wasm32-unknown-unknown";
+const PLANTS: &[&str] = &["test", "--package=simulator", "--features=plant", "--test=plants"];
 const TESTS: &[&str] = &["test", "--workspace", NO_EDGE, ZONES, "--no-fail-fast"];
 
 /// What passed and what did not.

@@ -47,7 +47,7 @@ fn refusal(package: &str, dependency: &Dependency) -> Option<Finding> {
 const SHARED: &str = "fairgate-shared";
 
 /// From, to. Nothing depends on the tests but the program that runs them.
-const ARROWS: [(&str, &str); 11] = [
+const ARROWS: [(&str, &str); 13] = [
     ("fairgate-edge", SHARED),
     ("fairgate-queue-server", SHARED),
     ("fairgate-client", SHARED),
