@@ -31,7 +31,7 @@ async fn at(path: &str, env: &Env) -> Option<Result<Response>> {
 }
 
 /// Answers inside a Durable Object, or breaks the instance from there; `None` for every other path.
-pub(crate) fn in_object(path: &str) -> Option<Result<Response>> {
+pub(crate) async fn in_object(path: &str) -> Option<Result<Response>> {
     match path.strip_prefix("/plant/")? {
         "panic" => panic!("planted"),
         _ => Some(Response::ok("sound")),

@@ -1,4 +1,4 @@
-//! Quota leases: many nodes, one owner, and what all of them together let pass.
+//! Quota leases: many nodes, one home, and what all of them together let pass.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -36,7 +36,7 @@ fn at(micros: u64) -> Timestamp {
     Timestamp::from_micros(START_US + micros)
 }
 
-/// One owner and its nodes, on one real time; each node has a clock of its own.
+/// One home and its nodes, on one real time; each node has a clock of its own.
 struct World {
     now_us: u64,
     table: LimiterTable,
@@ -64,13 +64,13 @@ impl World {
         Self { now_us: 0, table: LimiterTable::new(64, SEED), nodes, passed: Vec::new(), calls: 0 }
     }
 
-    /// What a node does with one request, as the Worker does it; the way to the owner and back takes `way_us` each.
+    /// What a node does with one request, as the Worker does it; the way to the home and back takes `way_us` each.
     fn ask(&mut self, node: usize, charges: &[Charge], way_us: u64) -> Vec<Decision> {
         let asked_at = self.nodes[node].clock(self.now_us);
         let book = &mut self.nodes[node].book;
         book.note(charges, asked_at);
-        if let Some(decisions) = book.take(charges, asked_at) {
-            return self.noted(charges, decisions);
+        if let Some(taken) = book.take(charges, asked_at) {
+            return self.noted(charges, taken.decisions);
         }
         self.calls += 1;
         let refunds = book.returns(asked_at, REFUNDS_MAX);
@@ -93,9 +93,9 @@ impl World {
             book.hold(charge, grant, asked_at, back_at);
         }
         if reply.check.refusal().is_some()
-            && let Some(decisions) = book.take(charges, back_at)
+            && let Some(taken) = book.take(charges, back_at)
         {
-            return self.noted(charges, decisions);
+            return self.noted(charges, taken.decisions);
         }
         reply.check.decisions
     }
@@ -214,7 +214,7 @@ proptest! {
 }
 
 #[test]
-fn a_hot_key_asks_its_owner_a_few_times_a_second() {
+fn a_hot_key_asks_its_home_a_few_times_a_second() {
     let mut world = World::new(1);
     let charges = [Charge::new(gcra(2_000, 2_000, 1_000_000), key(0), 1)];
     for _ in 0..3_000 {
@@ -299,8 +299,8 @@ fn a_lease_ends_to_the_microsecond_and_serves_its_own_policy_only() {
     let mut book = LeaseBook::default();
     book.note(&[charge], at(0));
     book.hold(&charge, Some(grant), at(0), at(10));
-    let decision = book.take(&[charge], at(999_999)).unwrap()[0];
-    assert_eq!(decision.remaining(), 50 + 9);
+    let taken = book.take(&[charge], at(999_999)).unwrap();
+    assert_eq!((taken.decisions[0].remaining(), taken.taken_at), (50 + 9, at(0)));
     let other = Charge { policy: gcra(100, 99, 1_000_000), ..charge };
     assert!(book.take(&[other], at(999_999)).is_none());
     assert!(book.take(&[charge], at(1_000_000)).is_none());

@@ -1,3 +1,4 @@
 //! The Durable Objects, one a file.
 
+mod kept;
 mod limiter;

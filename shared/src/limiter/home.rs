@@ -226,7 +226,8 @@ impl HomeReply {
         };
         let ends = |(ask, answer): (&Ask, &AskReply)| ask.is_binding && answer.check.refusal().is_some();
         let mut pairs = request.asks.iter().zip(&reply.answers);
-        let is_whole = reply.answers.len() == request.asks.len() || pairs.clone().last().is_some_and(ends);
+        let is_whole =
+            reply.answers.len() == request.asks.len() || pairs.clone().next_back().is_some_and(ends);
         if is_whole && pairs.all(is_fit) { Ok(reply) } else { Err(InvalidCall) }
     }
 }

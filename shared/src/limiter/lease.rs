@@ -1,10 +1,10 @@
-//! Quota leases: quota that the owner of a key hands to a node ahead of use, so that most requests ask nobody.
+//! Quota leases: quota that the home of a key hands to a node ahead of use, so that most requests ask nobody.
 //!
-//! The owner takes a lease from the key when it grants it, so all leases together are part of what the key admits. A
+//! The home takes a lease from the key when it grants it, so all leases together are part of what the key admits. A
 //! unit is used within [`LEASE_LIFE`] of its grant or not at all, so what every node together lets pass in any interval
 //! `t` is at most what the policy admits in `t + LEASE_LIFE`: under GCRA `burst_capacity + rate * (t + LEASE_LIFE)`.
 //! - A node that vanishes burns what it held; the key refills by itself. What is left at the end of a lease goes back to
-//!   the owner with the node's next call, as a [refund](super::Policy::refund) of the moment it was taken.
+//!   the home with the node's next call, as a [refund](super::Policy::refund) of the moment it was taken.
 //! - A lease ends with the window it was taken in, under the policies that count by windows with an end.
 //! - A node's clock that is seen to step back burns its leases. A step back that nobody sees lengthens a lease by the step.
 //!
@@ -27,14 +27,14 @@ pub const LEASE_COST_MAX: Cost = 4_096;
 /// Cost of a second, in one node, from which on a key is hot.
 pub const HOT_COST: Cost = 8;
 
-/// Most keys that one node watches for one owner; others ask the owner each time.
+/// Most keys that one node watches for one home; others ask the home each time.
 pub const LEASED_KEYS_MAX: usize = 1_024;
 
 /// How long at least a node believes that a hot key has nothing left, so that a flood over the quota does not reach the
-/// owner. The owner saves up meanwhile, so nothing is lost.
+/// home. The home saves up meanwhile, so nothing is lost.
 pub const PAUSE: Duration = Duration::from_millis(50);
 
-/// What the owner grants to a node that wants `wanted`, where the key has `remaining`: half of it, so that other nodes
+/// What the home grants to a node that wants `wanted`, where the key has `remaining`: half of it, so that other nodes
 /// find something too, at least 1 where there is 1, and at most [`LEASE_COST_MAX`].
 ///
 /// ```
@@ -61,12 +61,21 @@ pub(super) fn life(policy: &Policy, taken: &Decision) -> Duration {
     }
 }
 
-/// What one node holds of the keys of one owner.
+/// What one node holds of the keys of one home.
 #[derive(Debug, Default)]
 pub struct LeaseBook {
     keys: BTreeMap<KeyHash, Watched>,
     /// The key, as a number, from which on the next look for one to forget begins.
     hand: u128,
+}
+
+/// What a request took from leases.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenFromLeases {
+    /// As the home would have decided, for each charge.
+    pub decisions: Vec<Decision>,
+    /// When the home took the oldest of these leases, by its own clock: what a refund names.
+    pub taken_at: Timestamp,
 }
 
 /// A key whose demand is known, and its lease.
@@ -115,33 +124,32 @@ impl LeaseBook {
             };
             let watched = self.keys.entry(charge.key).or_insert_with(new);
             if watched.policy != charge.policy {
-                // What the old policy admitted is burned: its owner counts by the new one.
+                // What the old policy admitted is burned: its home counts by the new one.
                 *watched = Watched { demand: watched.demand, ..new() };
             }
             watched.demand.note(charge.cost, now);
         }
     }
 
-    /// Takes every charge from leases, or nothing: `None`, and the owner must be asked.
-    pub fn take(&mut self, charges: &[Charge], now: Timestamp) -> Option<Vec<Decision>> {
+    /// Takes every charge from leases, or nothing: `None`, and the home must be asked.
+    pub fn take(&mut self, charges: &[Charge], now: Timestamp) -> Option<TakenFromLeases> {
         let covers = |charge: &Charge| {
             let watched = self.keys.get(&charge.key)?;
             let lease = watched.lease.filter(|lease| lease.is_live(now) && lease.left >= charge.cost)?;
-            (watched.policy == charge.policy).then_some(lease)
+            (watched.policy == charge.policy).then_some(lease.grant.taken_at)
         };
-        if charges.is_empty() || !charges.iter().all(|charge| covers(charge).is_some()) {
-            return None;
-        }
+        let taken_at: Option<Vec<Timestamp>> = charges.iter().map(covers).collect();
+        let taken_at = taken_at?.into_iter().min()?;
         let taken = charges.iter().filter_map(|charge| {
             let lease = self.keys.get_mut(&charge.key)?.lease.as_mut()?;
             lease.left = lease.left.saturating_sub(charge.cost);
             lease.last_used = now;
             Some(lease.decision())
         });
-        Some(taken.collect())
+        Some(TakenFromLeases { decisions: taken.collect(), taken_at })
     }
 
-    /// What to ask of the owner ahead of use, for each charge: the demand of a second where the key is hot and nobody
+    /// What to ask of the home ahead of use, for each charge: the demand of a second where the key is hot and nobody
     /// asks already, else 0.
     pub fn wanted(&mut self, charges: &[Charge], now: Timestamp) -> Vec<Cost> {
         let wanted = charges.iter().map(|charge| {
@@ -159,7 +167,7 @@ impl LeaseBook {
         wanted.collect()
     }
 
-    /// The owner has answered a call that began at `asked_at` by this node's clock.
+    /// The home has answered a call that began at `asked_at` by this node's clock.
     pub fn hold(&mut self, charge: &Charge, grant: Option<Grant>, asked_at: Timestamp, now: Timestamp) {
         let Some(watched) = self.keys.get_mut(&charge.key) else { return };
         if watched.asking_since == Some(asked_at) {
@@ -175,7 +183,7 @@ impl LeaseBook {
         watched.lease = Some(lease).filter(|lease| lease.is_live(now));
     }
 
-    /// What to give back with the next call to the owner: what is left of leases that have ended, at most `count_max`.
+    /// What to give back with the next call to the home: what is left of leases that have ended, at most `count_max`.
     pub fn returns(&mut self, now: Timestamp, count_max: usize) -> Vec<Refund> {
         let ended = self.keys.iter_mut().filter_map(|(key, watched)| {
             let lease = watched.lease.take_if(|lease| !lease.is_live(now))?;
@@ -186,7 +194,7 @@ impl LeaseBook {
         ended.take(count_max).collect()
     }
 
-    /// What a refusal by the owner means here: a hot key waits at least [`PAUSE`].
+    /// What a refusal by the home means here: a hot key waits at least [`PAUSE`].
     #[must_use]
     pub fn paused(&self, charge: &Charge, decision: Decision, now: Timestamp) -> Decision {
         let is_hot = |watched: &Watched| watched.demand.in_a_second(now) >= HOT_COST;

@@ -84,12 +84,13 @@ impl Stack {
             plant: setup.plant,
         })
         .await?;
-        let edge = Edge::start(&EdgeSetup {
+        let edge = Edge::start(EdgeSetup {
             workerd: setup.programs.workerd,
             bundle: setup.programs.bundle,
             config: text,
             keys,
             address: edge,
+            data_dir: dir.path().join("limits"),
             log: dir.path().join("edge.log"),
             ready_path: "/health".to_owned(),
         })

@@ -19,10 +19,11 @@ async fn planted_edge(dir: &RunDir) -> Edge {
         config: String::new(),
         keys: String::new(),
         address,
+        data_dir: dir.path().join("limits"),
         log: dir.path().join("edge.log"),
         ready_path: path("sound"),
     };
-    Edge::start(&setup).await.unwrap()
+    Edge::start(setup).await.unwrap()
 }
 
 fn path(fault: &str) -> String {

@@ -68,10 +68,11 @@ async fn start(progress: &Progress, layout: &Layout) -> Result<Parts> {
         config: layout.config.clone(),
         keys,
         address: layout.edge,
+        data_dir: layout.data_dir.join("limits"),
         log: fresh_log(&logs.join("edge.log"))?,
         ready_path: format!("{}/jwks.json", layout.prefix),
     };
-    let edge = progress.step_async("start the edge", Edge::start(&edge)).await?;
+    let edge = progress.step_async("start the edge", Edge::start(edge)).await?;
     Ok(Parts { edge, queue_server, _shop: shop })
 }
 

@@ -1,0 +1,163 @@
+//! Performs the limits of a request: asks the homes of each stage at once, remembers what was taken, and gives it back
+//! where a later stage refuses or the shop did no work.
+
+mod home;
+mod memory;
+mod refusals;
+mod sieve;
+
+pub(crate) use memory::LimitMemory;
+
+use crate::incoming::Incoming;
+use crate::refusal::Refusal;
+use futures_util::future::join_all;
+use home::{Answered, HomeLink};
+use shared::gate::{Home, HomeCall, Ledger, Limit, Plan, Stage, Subject, Verdict, by_home, judge, refused_already};
+use shared::http::ratelimit::{QuotaReport, rate_limit_fields};
+use shared::limiter::concurrency::Holder;
+use shared::limiter::home::{Give, HomeRequest, REFUNDS_MAX};
+use shared::limiter::{Decision, Policy};
+use uuid::Uuid;
+use worker::Delay;
+
+/// The limits of one request, from its first stage to its end.
+pub(crate) struct Limits<'a> {
+    incoming: &'a Incoming,
+    plan: Plan<'a>,
+    ledger: Ledger<'a>,
+    /// What each enforced limit said, for the fields of the reply.
+    told: Vec<(Limit<'a>, Decision)>,
+    /// Who holds this request's permits.
+    holder: Holder,
+    permits: Vec<(Home<'a>, Give)>,
+}
+
+impl<'a> Limits<'a> {
+    pub(crate) fn new(incoming: &'a Incoming, plan: Plan<'a>) -> Self {
+        let holder = Holder(*Uuid::new_v4().as_bytes());
+        Self { incoming, plan, ledger: Ledger::default(), told: Vec::new(), holder, permits: Vec::new() }
+    }
+
+    /// Takes what the request costs in these stages, or refuses it and gives back what it took before.
+    pub(crate) async fn take(&mut self, stages: &[Stage], subject: &Subject<'a>) -> Result<(), Refusal> {
+        for stage in stages {
+            let limits = self.plan.limits(*stage, subject);
+            if limits.is_empty() {
+                continue;
+            }
+            if let Err(refusal) = self.take_stage(*stage, &limits).await {
+                self.give_back();
+                return Err(refusal);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives back everything that was taken: a later stage refused, or the shop did no work. Never after the shop was
+    /// called.
+    pub(crate) fn give_back(&mut self) {
+        for (home, refunds) in std::mem::take(&mut self.ledger).refunds() {
+            for refunds in refunds.chunks(REFUNDS_MAX) {
+                let request = HomeRequest { refunds: refunds.to_vec(), ..HomeRequest::default() };
+                self.send_beside(home, request);
+            }
+        }
+    }
+
+    /// `RateLimit` and `RateLimit-Policy` for the reply to a request that went on; none where nothing limited it.
+    pub(crate) fn fields(&self) -> Vec<(&'static str, String)> {
+        if self.told.is_empty() {
+            return Vec::new();
+        }
+        let reports: Vec<QuotaReport<'_>> = self
+            .told
+            .iter()
+            .map(|(limit, decision)| QuotaReport { name: limit.name, policy: &limit.charge.policy, decision })
+            .collect();
+        let fields = rate_limit_fields(&reports);
+        vec![("ratelimit", fields.rate_limit), ("ratelimit-policy", fields.rate_limit_policy)]
+    }
+
+    async fn take_stage(&mut self, stage: Stage, limits: &[Limit<'a>]) -> Result<(), Refusal> {
+        if let Some(bound) = refused_already(limits, &refusals::known(self.incoming, limits)) {
+            return Err(bound.into());
+        }
+        if stage == Stage::Personal {
+            sieve::check(self.incoming, limits).await?;
+        }
+        let calls = by_home(limits);
+        let link = HomeLink::of(self.incoming);
+        let asked = calls.iter().map(|call| home::ask(&link, call, limits, self.holder));
+        let mut decisions = vec![None; limits.len()];
+        for (call, answer) in calls.iter().zip(join_all(asked).await) {
+            match answer {
+                Some(answered) => self.note(call, limits, answered, &mut decisions),
+                None => memory::decide_locally(self.incoming, call, limits, &mut decisions),
+            }
+        }
+        let verdict = judge(limits, &decisions);
+        self.incoming.isolate.memory.limits.note_verdict(&verdict);
+        self.go_on(limits, &decisions, verdict).await
+    }
+
+    /// Notes what one home decided, and what it took.
+    fn note(
+        &mut self,
+        call: &HomeCall<'a>,
+        limits: &[Limit<'a>],
+        answered: Answered,
+        decisions: &mut [Option<Decision>],
+    ) {
+        let mut taken = vec![None; limits.len()];
+        for (index, decision) in answered.decisions {
+            if let (Some(all), Some(own)) = (decisions.get_mut(index), taken.get_mut(index)) {
+                (*all, *own) = (Some(decision), Some(decision));
+            }
+        }
+        refusals::remember(self.incoming, limits, &taken);
+        memory::keep_warm(self.incoming, limits, &taken);
+        self.ledger.note(limits, &taken, answered.taken_at);
+        for check in &call.checks {
+            let is_taken = |index: &usize| taken.get(*index).copied().flatten().is_some_and(|decision| decision.is_allowed());
+            if !check.indices.iter().all(is_taken) {
+                continue;
+            }
+            let charges = check.indices.iter().filter_map(|index| Some(limits.get(*index)?.charge));
+            let permits = charges.filter(|charge| matches!(charge.policy, Policy::Concurrency(_)));
+            let holder = self.holder;
+            self.permits.extend(permits.map(|charge| (call.home, Give { charge, holder })));
+        }
+    }
+
+    /// Refuses, or lets the request go on when its turn in a leaky queue has come.
+    async fn go_on(
+        &mut self,
+        limits: &[Limit<'a>],
+        decisions: &[Option<Decision>],
+        verdict: Verdict<'a>,
+    ) -> Result<(), Refusal> {
+        if let Some(bound) = verdict.refusal {
+            return Err(bound.into());
+        }
+        let told = limits.iter().zip(decisions).filter(|(limit, _)| limit.is_enforced());
+        self.told.extend(told.filter_map(|(limit, decision)| Some((*limit, (*decision)?))));
+        if !verdict.delay.is_zero() {
+            Delay::from(verdict.delay).await;
+        }
+        Ok(())
+    }
+
+    fn send_beside(&self, home: Home<'_>, request: HomeRequest) {
+        let (link, home) = (HomeLink::of(self.incoming), home.to_string());
+        self.incoming.beside(async move { link.tell(&home, &request).await });
+    }
+}
+
+/// However a request ends, its permits go back.
+impl Drop for Limits<'_> {
+    fn drop(&mut self) {
+        for (home, give) in std::mem::take(&mut self.permits) {
+            self.send_beside(home, HomeRequest { gives: vec![give], ..HomeRequest::default() });
+        }
+    }
+}
