@@ -2,15 +2,16 @@
 
 use crate::calls::forward::{self, Buyers};
 use crate::incoming::Incoming;
+use crate::limits::{Limits, SHARED_STAGES};
 use crate::origin::{self, ToShop};
 use crate::page::Waiting;
 use crate::refusal::Refusal;
 use crate::reply::{self, SET_COOKIE, cookies_set, value_set};
-use crate::{limits, reporting, rooms};
+use crate::{reporting, rooms};
 use futures_util::future::join;
 use shared::config::{RouteConfig, ShopConfig};
 use shared::gate::{
-    Admission, Asked, Buyer, Entered, HeldPass, Ledger, PassView, Plan, Stage, Subject, admit, after_asking,
+    Admission, Asked, Buyer, Entered, HeldPass, PassView, Plan, Stage, Subject, admit, after_asking,
 };
 use shared::http::cookie::Cookie;
 use shared::http::page::wait_path;
@@ -30,36 +31,39 @@ pub(crate) async fn answer(
     path: &CanonicalPath,
 ) -> Result<Response, Refusal> {
     let buyer = incoming.buyer()?;
-    let plan = Plan::of_request(shop, Some(route), &buyer);
-    let mut ledger = Ledger::default();
+    let (body, sku);
+    let mut limits = Limits::new(incoming, Plan::of_request(shop, Some(route), &buyer));
     let subject = buyer.subject(shop, Some(route));
-    limits::check(incoming, &plan, &[Stage::Personal], &subject, &mut ledger).await?;
-    let body = if needs_body(route) { Some(incoming.body().await?) } else { None };
-    let sku = sku(incoming, route, path, body.as_deref())?;
+    limits.take(&[Stage::Personal], &subject).await?;
+    body = if needs_body(route) { Some(incoming.body().await?) } else { None };
+    sku = read_sku(incoming, route, path, body.as_deref())?;
     let subject = Subject { sku: Some(&sku), ..subject };
-    limits::check(incoming, &plan, &[Stage::Shop, Stage::Site], &subject, &mut ledger).await?;
     let Some(event) = shop.event_of_sku(&sku) else {
-        return to_shop(incoming, shop, body.as_deref()).await;
+        return to_shop(limits, shop, &subject, body.as_deref()).await;
     };
-    let gated = Gated { incoming, shop, event, buyer: &buyer, body: body.as_deref() };
+    let gated = Gated { incoming, shop, event, buyer: &buyer, subject, body: body.as_deref() };
     let snapshot = rooms::snapshot(incoming, event).await?;
     let passes = buyer.passes(&incoming.isolate.config, event);
     let admission = gated.with_view(snapshot.as_deref(), |view| admit(view, &passes))?;
     match admission {
-        Admission::Pass(pass) => gated.go_on(pass).await,
-        Admission::Ask => gated.ask(snapshot.as_ref()).await,
+        Admission::Pass(pass) => gated.go_on(limits, pass).await,
+        Admission::Ask => gated.ask(limits, snapshot.as_ref()).await,
         Admission::Wait(reason) => gated.wait(reason, snapshot.as_deref(), Vec::new()),
     }
 }
 
 /// What is on sale without a queue goes on, under its limits.
-async fn to_shop(incoming: &Incoming, shop: &ShopConfig, body: Option<&[u8]>) -> Result<Response, Refusal> {
-    let response = origin::send(incoming, shop, &ToShop { body, pass: None }).await?;
-    reporting::note_session_word(incoming, shop, &response, None)?;
-    Ok(reply::passed_on(&response, [])?)
+async fn to_shop<'a>(
+    mut limits: Limits<'a>,
+    shop: &'a ShopConfig,
+    subject: &Subject<'a>,
+    body: Option<&[u8]>,
+) -> Result<Response, Refusal> {
+    limits.take(&SHARED_STAGES, subject).await?;
+    origin::pass_through(&mut limits, shop, &ToShop { body, pass: None }).await
 }
 
-fn sku(
+fn read_sku(
     incoming: &Incoming,
     route: &RouteConfig,
     path: &CanonicalPath,
@@ -82,24 +86,33 @@ struct Gated<'a> {
     shop: &'a ShopConfig,
     event: &'a EventId,
     buyer: &'a Buyer<'a>,
+    subject: Subject<'a>,
     body: Option<&'a [u8]>,
 }
 
-impl Gated<'_> {
+impl<'a> Gated<'a> {
     /// On to the shop with a pass, which is renewed beside the shop's work when half of its life is over.
-    async fn go_on(&self, pass: HeldPass<'_>) -> Result<Response, Refusal> {
+    async fn go_on(&self, mut limits: Limits<'a>, pass: HeldPass<'_>) -> Result<Response, Refusal> {
         let renewal = async { if pass.renews { self.renew().await } else { Vec::new() } };
-        let to_shop = ToShop { body: self.body, pass: Some(pass.jwt) };
-        let (response, cookies) = join(origin::send(self.incoming, self.shop, &to_shop), renewal).await;
-        self.reply(&response?, Some(pass), cookies)
+        let (response, cookies) = join(self.send(&mut limits, Some(pass.jwt)), renewal).await;
+        self.reply(response, Some(pass), cookies, &limits)
+    }
+
+    /// To the shop, if the quota of shop and SKU lets it pass.
+    async fn send(&self, limits: &mut Limits<'a>, pass: Option<&str>) -> Result<Response, Refusal> {
+        limits.take(&SHARED_STAGES, &self.subject).await?;
+        origin::send(limits, self.shop, &ToShop { body: self.body, pass }).await
     }
 
     /// Joins and enters by one call to the queue server, as it seems that nobody waits.
-    async fn ask(&self, snapshot: Option<&Arc<Snapshot>>) -> Result<Response, Refusal> {
+    async fn ask(
+        &self,
+        mut limits: Limits<'a>,
+        snapshot: Option<&Arc<Snapshot>>,
+    ) -> Result<Response, Refusal> {
         let incoming = self.incoming;
-        let joining = Plan::of_join(&incoming.isolate.config, self.buyer);
-        let subject = self.buyer.subject(self.shop, None);
-        limits::check(incoming, &joining, &Stage::ALL, &subject, &mut Ledger::default()).await?;
+        let mut joining = Limits::new(incoming, Plan::of_join(&incoming.isolate.config, self.buyer));
+        joining.take(&Stage::ALL, &self.buyer.subject(self.shop, None)).await?;
         let path = format!("events/{}/ticket", self.event);
         let call = forward::call(incoming, Buyers::json("POST", &path, JOIN_BUDGET_MS));
         let (cookies, was_reached) = match call.send(&incoming.isolate).await {
@@ -116,14 +129,13 @@ impl Gated<'_> {
         let entered = self.with_view(snapshot.map(AsRef::as_ref), |view| after_asking(view, asked))?;
         match entered {
             Entered::Pass(pass) => {
-                let to_shop = ToShop { body: self.body, pass: Some(pass.jwt) };
-                let response = origin::send(incoming, self.shop, &to_shop).await?;
-                self.reply(&response, Some(pass), cookies.clone())
+                let response = self.send(&mut limits, Some(pass.jwt)).await;
+                self.reply(response, Some(pass), cookies.clone(), &limits)
             }
             Entered::Unproved => {
                 self.count_unproved();
-                let to_shop = ToShop { body: self.body, pass: None };
-                self.reply(&origin::send(incoming, self.shop, &to_shop).await?, None, Vec::new())
+                let response = self.send(&mut limits, None).await;
+                self.reply(response, None, Vec::new(), &limits)
             }
             Entered::Wait(reason) => {
                 if was_reached {
@@ -160,18 +172,24 @@ impl Gated<'_> {
         waiting.response(incoming, self.buyer)
     }
 
-    /// The shop's reply for the client; what it says about the session and the cart is noted.
+    /// The shop's reply for the client; what it says about the session and the cart is noted. Who got no reply keeps the
+    /// new pass all the same.
     fn reply(
         &self,
-        response: &Response,
+        response: Result<Response, Refusal>,
         pass: Option<HeldPass<'_>>,
         cookies: Vec<String>,
+        limits: &Limits<'_>,
     ) -> Result<Response, Refusal> {
+        let cookies = cookies.into_iter().map(|cookie| (SET_COOKIE, cookie));
+        let response = match response {
+            Ok(response) => response,
+            Err(refusal) => return Err(refusal.with_headers(cookies)),
+        };
         reporting::note_outcome(self.incoming, self.event, response.status());
         let session = pass.map(|pass| (self.event, pass.place));
-        reporting::note_session_word(self.incoming, self.shop, response, session)?;
-        let cookies = cookies.into_iter().map(|cookie| (SET_COOKIE, cookie));
-        Ok(reply::passed_on(response, cookies)?)
+        reporting::note_session_word(self.incoming, self.shop, &response, session)?;
+        Ok(reply::passed_on(&response, cookies.chain(limits.fields()))?)
     }
 
     /// The cookies of a renewed session; none where it fails, because the pass in hand still opens the gate.
@@ -185,7 +203,7 @@ impl Gated<'_> {
     }
 
     fn count_unproved(&self) {
-        let count = &self.incoming.isolate.unproved_requests;
+        let count = &self.incoming.isolate.memory.unproved_requests;
         count.set(count.get().saturating_add(1));
         if count.get().is_power_of_two() {
             console_warn!("{} requests went on without a pass while the queue server is away", count.get());

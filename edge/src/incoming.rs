@@ -118,7 +118,7 @@ impl Incoming {
 
     /// The memory of an event's room. Routing and configuration name only events that exist.
     pub(crate) fn room(&self, event: &EventId) -> std::result::Result<&RoomMemory, Refusal> {
-        self.isolate.rooms.get(event).ok_or_else(|| Reason::EventUnknown.into())
+        self.isolate.rooms.get(event).map(Rc::as_ref).ok_or_else(|| Reason::EventUnknown.into())
     }
 
     /// The body, which may have at most [`BODY_BYTES_MAX`] bytes and take [`BODY_TIME_MAX`]. What comes beyond is not read.

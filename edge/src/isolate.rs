@@ -1,48 +1,26 @@
 //! What one isolate remembers between requests. Many isolates exist, and each may vanish at any time.
 
-use crate::memory::RoomMemory;
+use crate::memory::{Memory, RoomMemory};
 use shared::config::Config;
-use shared::fault_row::FaultRow;
-use shared::gate::Reports;
 use shared::http::client::ClientAddress;
 use shared::ids::EventId;
-use shared::limiter::deny_cache::DenyCache;
 use shared::limiter::key::TableSeed;
-use shared::limiter::table::LimiterTable;
-use shared::time::Timestamp;
 use shared::token::EdgeKeys;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
 use uuid::Uuid;
 use worker::{Env, console_error};
 
-/// The checked configuration, and everything that is kept in memory. No borrow is held across an `await`.
+/// The checked configuration with what belongs to it, and everything that is kept in memory. A request uses one from its
+/// beginning to its end; the next may find another.
 pub(crate) struct Isolate {
     pub(crate) config: Config,
     pub(crate) keys: EdgeKeys,
     pub(crate) platform: Platform,
-    pub(crate) deny_cache: RefCell<DenyCache>,
-    pub(crate) polls: RefCell<LimiterTable>,
-    pub(crate) rooms: BTreeMap<EventId, RoomMemory>,
-    pub(crate) reports: RefCell<Reports>,
-    pub(crate) jwks: RefCell<Option<Jwks>>,
-    /// Calls to the queue server that failed.
-    pub(crate) server_faults: RefCell<FaultRow>,
-    /// Requests that the shop did not answer.
-    pub(crate) origin_faults: RefCell<FaultRow>,
-    /// Checks that passed because the object that holds the limit did not answer.
-    pub(crate) open_checks: Cell<u64>,
-    /// Gated requests that went on without a pass, because the queue server did not answer and nobody had to queue.
-    pub(crate) unproved_requests: Cell<u64>,
-}
-
-/// The published keys, as the queue server wrote them.
-#[derive(Clone)]
-pub(crate) struct Jwks {
-    pub(crate) text: String,
-    pub(crate) taken_at: Timestamp,
+    pub(crate) rooms: BTreeMap<EventId, Rc<RoomMemory>>,
+    pub(crate) memory: Rc<Memory>,
 }
 
 /// Who tells the peer of a connection.
@@ -89,15 +67,8 @@ impl Isolate {
         Ok(Self {
             keys: keys.prepared_for(&events),
             platform,
-            deny_cache: RefCell::new(DenyCache::new(DENY_CACHE_SETS, random_seed())),
-            polls: RefCell::new(LimiterTable::new(POLLING_DEVICES_MAX, random_seed())),
-            rooms: events.into_iter().map(|event| (event, RoomMemory::default())).collect(),
-            reports: RefCell::default(),
-            jwks: RefCell::default(),
-            server_faults: RefCell::default(),
-            origin_faults: RefCell::default(),
-            open_checks: Cell::default(),
-            unproved_requests: Cell::default(),
+            rooms: events.into_iter().map(|event| (event, Rc::default())).collect(),
+            memory: Rc::new(Memory::new()),
             config,
         })
     }
@@ -127,9 +98,3 @@ pub(crate) fn current(env: &Env) -> Option<Rc<Isolate>> {
 pub(crate) fn random_seed() -> TableSeed {
     TableSeed(*Uuid::new_v4().as_bytes())
 }
-
-/// 4,096 refusals of about 150 bytes.
-const DENY_CACHE_SETS: usize = 1_024;
-
-/// Devices whose polls are counted at once; about 80 bytes each.
-const POLLING_DEVICES_MAX: usize = 32_768;

@@ -19,9 +19,11 @@ mod rooms;
 mod server;
 
 use incoming::Incoming;
+use limits::Limits;
+use origin::ToShop;
 use refusal::Refusal;
 use shared::config::{RouteConfig, ShopConfig};
-use shared::gate::{Ledger, Plan, Stage};
+use shared::gate::{Plan, Stage};
 use shared::http::cors::Caller;
 use shared::http::reason::Reason;
 use shared::http::route::{RequestLine, RouteMatch, RouteTarget, find};
@@ -45,24 +47,6 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
     })
 }
 
-/// A request to the shop that needs no pass.
-async fn limited(
-    incoming: &Incoming,
-    shop: &ShopConfig,
-    route: Option<&RouteConfig>,
-    caller: Caller<'_>,
-) -> std::result::Result<Response, Refusal> {
-    if !Plan::may_limit(&incoming.isolate.config, shop, route) {
-        return origin::pass_through(incoming, shop).await;
-    }
-    let buyer = incoming.buyer()?;
-    let plan = Plan::of_request(shop, route, &buyer);
-    let subject = buyer.subject(shop, route);
-    let limited = limits::check(incoming, &plan, &Stage::ALL, &subject, &mut Ledger::default()).await;
-    limited.map_err(|refusal| refusal.readable_by(caller))?;
-    origin::pass_through(incoming, shop).await
-}
-
 async fn answer(incoming: &Incoming) -> std::result::Result<Response, Refusal> {
     reporting::repeat(incoming);
     let Incoming { isolate, method, host, path, .. } = incoming;
@@ -74,8 +58,27 @@ async fn answer(incoming: &Incoming) -> std::result::Result<Response, Refusal> {
             let answer = gated::answer(incoming, shop, route, &path).await;
             answer.map_err(|refusal| refusal.readable_by(caller))
         }
-        RouteTarget::Limited(route) => limited(incoming, shop, Some(route), caller).await,
-        RouteTarget::Open => limited(incoming, shop, None, caller).await,
-        RouteTarget::Bypass(_) => origin::pass_through(incoming, shop).await,
+        RouteTarget::Limited(route) | RouteTarget::Bypass(route) => {
+            ungated(incoming, shop, Some(route), caller).await
+        }
+        RouteTarget::Open => ungated(incoming, shop, None, caller).await,
     }
+}
+
+/// A request to the shop that needs no pass.
+async fn ungated(
+    incoming: &Incoming,
+    shop: &ShopConfig,
+    route: Option<&RouteConfig>,
+    caller: Caller<'_>,
+) -> std::result::Result<Response, Refusal> {
+    if !Plan::may_limit(&incoming.isolate.config, shop, route) {
+        let mut unlimited = Limits::new(incoming, Plan::of(&[]));
+        return origin::pass_through(&mut unlimited, shop, &ToShop::default()).await;
+    }
+    let buyer = incoming.buyer()?;
+    let mut limits = Limits::new(incoming, Plan::of_request(shop, route, &buyer));
+    let taken = limits.take(&Stage::ALL, &buyer.subject(shop, route)).await;
+    taken.map_err(|refusal| refusal.readable_by(caller))?;
+    origin::pass_through(&mut limits, shop, &ToShop::default()).await
 }

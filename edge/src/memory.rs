@@ -1,7 +1,33 @@
-//! What an isolate remembers of a room.
+//! What an isolate remembers between requests, whatever its configuration. No borrow is held across an `await`.
 
-use shared::gate::{EndedPlaces, SnapshotSlot};
-use std::cell::RefCell;
+use crate::isolate::random_seed;
+use crate::limits::LimitMemory;
+use shared::fault_row::FaultRow;
+use shared::gate::{EndedPlaces, Reports, SnapshotSlot};
+use shared::limiter::table::LimiterTable;
+use shared::time::Timestamp;
+use std::cell::{Cell, RefCell};
+
+/// What is remembered of everything but rooms.
+pub(crate) struct Memory {
+    pub(crate) limits: LimitMemory,
+    pub(crate) polls: RefCell<LimiterTable>,
+    pub(crate) reports: RefCell<Reports>,
+    pub(crate) jwks: RefCell<Option<Jwks>>,
+    /// Calls to the queue server that failed.
+    pub(crate) server_faults: RefCell<FaultRow>,
+    /// Requests that the shop did not answer.
+    pub(crate) origin_faults: RefCell<FaultRow>,
+    /// Gated requests that went on without a pass, because the queue server did not answer and nobody had to queue.
+    pub(crate) unproved_requests: Cell<u64>,
+}
+
+/// The published keys, as the queue server wrote them.
+#[derive(Clone)]
+pub(crate) struct Jwks {
+    pub(crate) text: String,
+    pub(crate) taken_at: Timestamp,
+}
 
 /// What is remembered of one room.
 #[derive(Default)]
@@ -9,3 +35,20 @@ pub(crate) struct RoomMemory {
     pub(crate) slot: RefCell<SnapshotSlot>,
     pub(crate) ended: RefCell<EndedPlaces>,
 }
+
+impl Memory {
+    pub(crate) fn new() -> Self {
+        Self {
+            limits: LimitMemory::new(),
+            polls: RefCell::new(LimiterTable::new(POLLING_DEVICES_MAX, random_seed())),
+            reports: RefCell::default(),
+            jwks: RefCell::default(),
+            server_faults: RefCell::default(),
+            origin_faults: RefCell::default(),
+            unproved_requests: Cell::default(),
+        }
+    }
+}
+
+/// Devices whose polls are counted at once; about 60 bytes each.
+const POLLING_DEVICES_MAX: usize = 32_768;

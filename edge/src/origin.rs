@@ -1,6 +1,7 @@
 //! Requests on their way to the shop, and its replies on their way back.
 
 use crate::incoming::Incoming;
+use crate::limits::Limits;
 use crate::refusal::{OriginFault, Refusal};
 use crate::{clock, reply, reporting};
 use futures_util::future::{Either, select};
@@ -24,19 +25,24 @@ pub(crate) struct ToShop<'a> {
     pub(crate) pass: Option<&'a str>,
 }
 
-/// Sends a request that is not gated to the shop and its reply to the client.
-pub(crate) async fn pass_through(incoming: &Incoming, shop: &ShopConfig) -> Result<Response, Refusal> {
-    let response = send(incoming, shop, &ToShop::default()).await?;
-    reporting::note_session_word(incoming, shop, &response, None)?;
-    Ok(reply::passed_on(&response, [])?)
-}
-
-/// Sends a request to the shop; the reply is as the shop made it.
-pub(crate) async fn send(
-    incoming: &Incoming,
+/// Sends a request that needs no pass to the shop and its reply to the client.
+pub(crate) async fn pass_through(
+    limits: &mut Limits<'_>,
     shop: &ShopConfig,
     to_shop: &ToShop<'_>,
 ) -> Result<Response, Refusal> {
+    let response = send(limits, shop, to_shop).await?;
+    reporting::note_session_word(limits.incoming(), shop, &response, None)?;
+    Ok(reply::passed_on(&response, limits.fields())?)
+}
+
+/// Sends a request to the shop; the reply is as the shop made it. Quota goes back where the shop was certainly not called.
+pub(crate) async fn send(
+    limits: &mut Limits<'_>,
+    shop: &ShopConfig,
+    to_shop: &ToShop<'_>,
+) -> Result<Response, Refusal> {
+    let incoming = limits.incoming();
     let request = request(incoming, shop, to_shop)?;
     let abort = AbortController::default();
     let signal = abort.signal();
@@ -50,7 +56,7 @@ pub(crate) async fn send(
         }
     };
     let response = outcome.map_err(|error| {
-        if let Some(count) = incoming.isolate.origin_faults.borrow_mut().note(clock::now()) {
+        if let Some(count) = incoming.isolate.memory.origin_faults.borrow_mut().note(clock::now()) {
             console_warn!("the shop {} did not answer: {error} ({count} requests in a row failed)", shop.id);
         }
         OriginFault::Unreachable

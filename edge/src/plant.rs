@@ -1,5 +1,7 @@
-//! Planted faults of the Worker itself: ways to break the WebAssembly instance, for the test of its recovery.
+//! Planted faults: ways to break the WebAssembly instance, for the test of its recovery, and limiter objects that fail, hang
+//! or count their calls.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use worker::{Delay, Env, Response, Result, Url, web_sys};
@@ -26,16 +28,45 @@ async fn at(path: &str, env: &Env) -> Option<Result<Response>> {
         }
         "sound" => Some(Response::ok("sound")),
         "sound-object" => Some(call_object(env, "/plant/sound").await),
+        "limiters-fail" => Some(set_limiters(Limiters::Fail)),
+        "limiters-hang" => Some(set_limiters(Limiters::Hang)),
+        "limiters-work" => Some(set_limiters(Limiters::Work)),
+        "limiter-calls" => Some(Response::ok(CALLS.get().to_string())),
         _ => None,
     }
 }
 
-/// Answers inside a Durable Object, or breaks the instance from there; `None` for every other path.
+/// How limiter objects behave; `workerd` runs them in the isolate that answers requests.
+#[derive(Clone, Copy)]
+enum Limiters {
+    Work,
+    Fail,
+    Hang,
+}
+
+thread_local! {
+    static LIMITERS: Cell<Limiters> = const { Cell::new(Limiters::Work) };
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn set_limiters(limiters: Limiters) -> Result<Response> {
+    LIMITERS.set(limiters);
+    Response::ok("")
+}
+
+/// Answers inside a Durable Object, or breaks the instance from there; `None` where the object shall answer by itself.
 pub(crate) async fn in_object(path: &str) -> Option<Result<Response>> {
-    match path.strip_prefix("/plant/")? {
-        "panic" => panic!("planted"),
-        _ => Some(Response::ok("sound")),
+    match path.strip_prefix("/plant/") {
+        Some("panic") => panic!("planted"),
+        Some(_) => return Some(Response::ok("sound")),
+        None => CALLS.set(CALLS.get() + 1),
     }
+    match LIMITERS.get() {
+        Limiters::Work => return None,
+        Limiters::Fail => {}
+        Limiters::Hang => Delay::from(Duration::from_secs(20)).await,
+    }
+    Some(Response::error("planted", 500))
 }
 
 async fn call_object(env: &Env, path: &str) -> Result<Response> {

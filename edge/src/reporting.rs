@@ -17,7 +17,7 @@ use worker::{Delay, console_warn};
 /// Counts how a gated request ended; the counts of a second travel together.
 pub(crate) fn note_outcome(incoming: &Incoming, event: &EventId, status: u16) {
     let outcome = outcome_of(status);
-    let begins_flush = incoming.isolate.reports.borrow_mut().count(event, outcome, incoming.now);
+    let begins_flush = incoming.isolate.memory.reports.borrow_mut().count(event, outcome, incoming.now);
     if begins_flush {
         let isolate = Rc::clone(&incoming.isolate);
         incoming.beside(async move {
@@ -45,7 +45,7 @@ pub(crate) fn note_session_word(
         return Ok(());
     }
     for (event, place) in &sessions {
-        incoming.isolate.reports.borrow_mut().tell(event, *place, word);
+        incoming.isolate.memory.reports.borrow_mut().tell(event, *place, word);
         if word != Word::Extend {
             rooms::note_ended(incoming, event, *place)?;
         }
@@ -57,7 +57,7 @@ pub(crate) fn note_session_word(
 
 /// Tells again, beside any request, what the queue server has not confirmed: the seats of ended sessions stay taken until then.
 pub(crate) fn repeat(incoming: &Incoming) {
-    if incoming.isolate.reports.borrow_mut().words_are_due(incoming.now) {
+    if incoming.isolate.memory.reports.borrow_mut().words_are_due(incoming.now) {
         let isolate = Rc::clone(&incoming.isolate);
         incoming.beside(async move { flush(&isolate).await });
     }
@@ -89,12 +89,12 @@ fn sessions_of(incoming: &Incoming, shop: &ShopConfig) -> Vec<(EventId, Place)> 
 
 async fn flush(isolate: &Isolate) {
     loop {
-        let Some(batch) = isolate.reports.borrow_mut().take(clock::now()) else { return };
+        let Some(batch) = isolate.memory.reports.borrow_mut().take(clock::now()) else { return };
         if send(isolate, &batch.report).await.is_err() {
-            isolate.reports.borrow_mut().put_back(batch);
+            isolate.memory.reports.borrow_mut().put_back(batch);
             return;
         }
-        if !isolate.reports.borrow_mut().confirm(&batch) {
+        if !isolate.memory.reports.borrow_mut().confirm(&batch) {
             return;
         }
     }

@@ -88,7 +88,7 @@ impl ServerCall {
 }
 
 fn note_fault(isolate: &Isolate, told: &str) -> ServerUnreachable {
-    if let Some(count) = isolate.server_faults.borrow_mut().note(clock::now()) {
+    if let Some(count) = isolate.memory.server_faults.borrow_mut().note(clock::now()) {
         console_warn!("the queue server {told} ({count} calls in a row failed)");
     }
     ServerUnreachable

@@ -2,11 +2,13 @@
 
 use super::status::spend_poll;
 use crate::incoming::Incoming;
+use crate::limits::Limits;
 use crate::refusal::Refusal;
+use crate::reply;
 use crate::server::ServerCall;
-use crate::{limits, reply, rooms};
+use crate::rooms;
 use shared::config::ShopConfig;
-use shared::gate::{Ledger, Plan, Stage, fairgate_cookies};
+use shared::gate::{Plan, Stage, fairgate_cookies};
 use shared::http::body::is_encoded;
 use shared::http::reason::Reason;
 use shared::ids::EventId;
@@ -37,9 +39,8 @@ pub(super) async fn join(
     event: &EventId,
 ) -> Result<Response, Refusal> {
     let buyer = incoming.buyer()?;
-    let plan = Plan::of_join(&incoming.isolate.config, &buyer);
-    let subject = buyer.subject(shop, None);
-    limits::check(incoming, &plan, &Stage::ALL, &subject, &mut Ledger::default()).await?;
+    let mut limits = Limits::new(incoming, Plan::of_join(&incoming.isolate.config, &buyer));
+    limits.take(&Stage::ALL, &buyer.subject(shop, None)).await?;
     forward(incoming, event, "POST", "ticket").await
 }
 

@@ -2,7 +2,7 @@
 
 use crate::clock;
 use crate::incoming::Incoming;
-use crate::isolate::Jwks;
+use crate::memory::Jwks;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 use crate::server::ServerCall;
@@ -11,7 +11,7 @@ use worker::web_sys::Response;
 
 pub(super) async fn answer(incoming: &Incoming) -> Result<Response, Refusal> {
     let isolate = &incoming.isolate;
-    let kept = isolate.jwks.borrow().clone();
+    let kept = isolate.memory.jwks.borrow().clone();
     let text = match kept {
         Some(Jwks { text, taken_at }) if incoming.now.since(taken_at) < KEPT_FOR => text,
         kept => {
@@ -19,7 +19,7 @@ pub(super) async fn answer(incoming: &Incoming) -> Result<Response, Refusal> {
             match (ServerCall::get(path, BUDGET_MS).text(isolate).await, kept) {
                 (Ok(text), _) => {
                     let jwks = Jwks { text: text.clone(), taken_at: clock::now() };
-                    isolate.jwks.replace(Some(jwks));
+                    isolate.memory.jwks.replace(Some(jwks));
                     text
                 }
                 // Old keys are better than none: they were good when they were taken.

@@ -48,7 +48,7 @@ pub(super) fn spend_poll(
     let ticket = buyer.ticket(&isolate.config, &isolate.keys, event)?.ticket;
     let limit = poll_limit(&isolate.config.poll, &shop.id, &ticket);
     let Some((limit, check)) = limit else { return Ok(ticket) };
-    let reply = isolate.polls.borrow_mut().check(&check, incoming.now);
+    let reply = isolate.memory.polls.borrow_mut().check(&check, incoming.now);
     let decisions: Vec<_> = reply.decisions.into_iter().map(Some).collect();
     match judge(&[limit], &decisions).refusal {
         Some(bound) => Err(bound.into()),

@@ -57,7 +57,8 @@ pub(super) async fn ask(
 
 /// The charges of a call that leases may answer: those of a home that many share, when all of its limits are leased.
 fn leased_charges(call: &HomeCall<'_>, limits: &[Limit<'_>]) -> Option<Vec<Charge>> {
-    let ([HomeCheck { indices, .. }], Home::Shop(_) | Home::Site) = (call.checks.as_slice(), call.home) else {
+    let ([HomeCheck { indices, .. }], Home::Shop(_) | Home::Site) = (call.checks.as_slice(), call.home)
+    else {
         return None;
     };
     let charge = |index: &usize| limits.get(*index).filter(|limit| limit.lease && limit.is_enforced());
@@ -67,8 +68,9 @@ fn leased_charges(call: &HomeCall<'_>, limits: &[Limit<'_>]) -> Option<Vec<Charg
 impl Answered {
     fn new(call: &HomeCall<'_>, reply: &HomeReply) -> Self {
         let answers = call.checks.iter().zip(&reply.answers);
-        let decisions = answers
-            .flat_map(|(check, answer)| check.indices.iter().copied().zip(answer.check.decisions.iter().copied()));
+        let decisions = answers.flat_map(|(check, answer)| {
+            check.indices.iter().copied().zip(answer.check.decisions.iter().copied())
+        });
         Self { decisions: decisions.collect(), taken_at: reply.taken_at }
     }
 

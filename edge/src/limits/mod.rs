@@ -12,7 +12,9 @@ use crate::incoming::Incoming;
 use crate::refusal::Refusal;
 use futures_util::future::join_all;
 use home::{Answered, HomeLink};
-use shared::gate::{Home, HomeCall, Ledger, Limit, Plan, Stage, Subject, Verdict, by_home, judge, refused_already};
+use shared::gate::{
+    Home, HomeCall, Ledger, Limit, Plan, Stage, Subject, Verdict, by_home, judge, refused_already,
+};
 use shared::http::ratelimit::{QuotaReport, rate_limit_fields};
 use shared::limiter::concurrency::Holder;
 use shared::limiter::home::{Give, HomeRequest, REFUNDS_MAX};
@@ -36,6 +38,10 @@ impl<'a> Limits<'a> {
     pub(crate) fn new(incoming: &'a Incoming, plan: Plan<'a>) -> Self {
         let holder = Holder(*Uuid::new_v4().as_bytes());
         Self { incoming, plan, ledger: Ledger::default(), told: Vec::new(), holder, permits: Vec::new() }
+    }
+
+    pub(crate) fn incoming(&self) -> &'a Incoming {
+        self.incoming
     }
 
     /// Takes what the request costs in these stages, or refuses it and gives back what it took before.
@@ -118,7 +124,9 @@ impl<'a> Limits<'a> {
         memory::keep_warm(self.incoming, limits, &taken);
         self.ledger.note(limits, &taken, answered.taken_at);
         for check in &call.checks {
-            let is_taken = |index: &usize| taken.get(*index).copied().flatten().is_some_and(|decision| decision.is_allowed());
+            let is_taken = |index: &usize| {
+                taken.get(*index).copied().flatten().is_some_and(|decision| decision.is_allowed())
+            };
             if !check.indices.iter().all(is_taken) {
                 continue;
             }
@@ -161,3 +169,6 @@ impl Drop for Limits<'_> {
         }
     }
 }
+
+/// What everybody shares is asked last, for what goes on to the shop.
+pub(crate) const SHARED_STAGES: [Stage; 2] = [Stage::Shop, Stage::Site];

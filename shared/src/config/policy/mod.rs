@@ -17,6 +17,7 @@ use super::name::parse_name;
 use super::section::Section;
 use super::unique::Unique;
 use crate::http::sku::Sku;
+use crate::limiter::lease::can_be_leased;
 use crate::limiter::{Inheritance, Policy};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,6 +40,9 @@ pub struct PolicyConfig {
     pub inherit: Inheritance,
     /// What holds while the home of a key does not answer.
     pub on_store_failure: OnStoreFailure,
+    /// `lease = true`: where a key is hot, quota lies with the asking process for a second ahead of use, so that most
+    /// requests ask nobody; see [`lease`](crate::limiter::lease). Only for keys that callers share.
+    pub lease: bool,
 }
 
 /// How firmly a policy is applied.
@@ -95,6 +99,7 @@ impl PolicyConfig {
         let on_store_failure = section.optional("on_store_failure");
         let on_store_failure =
             on_store_failure.map_or(Some(OnStoreFailure::Local), |value| value.parsed(OnStoreFailure::parse));
+        let lease = read_lease(section, key.as_ref(), limiter.as_ref().map(|(limiter, _)| limiter));
         let text = name.as_ref().and_then(|value| value.parsed(parse_name))?;
         names.claim(text.clone(), &text, &name?);
         let (limiter, is_enabled) = limiter?;
@@ -106,6 +111,7 @@ impl PolicyConfig {
             mode: if is_enabled { mode?.unwrap_or_default() } else { PolicyMode::Off },
             inherit: inherit?,
             on_store_failure: on_store_failure?,
+            lease,
         })
     }
 }
@@ -153,4 +159,17 @@ impl OnStoreFailure {
 #[expect(clippy::option_option, reason = "an override without a mode keeps the mode of its policy")]
 fn read_mode(section: &mut Section<'_>) -> Option<Option<PolicyMode>> {
     section.optional("mode").map_or(Some(None), |value| value.parsed(PolicyMode::parse).map(Some))
+}
+
+/// Whether quota is leased; false where an error was noted.
+fn read_lease(section: &mut Section<'_>, key: Option<&PolicyKey>, limiter: Option<&Policy>) -> bool {
+    let Some(value) = section.optional("lease") else { return false };
+    let is_leased = value.boolean().unwrap_or(false);
+    if is_leased && key.is_some_and(PolicyKey::is_personal) {
+        value.error("a caller's own quota is not leased; remove lease, or count by shop, sku, route or site");
+    }
+    if is_leased && limiter.is_some_and(|limiter| !can_be_leased(limiter)) {
+        value.error("lockouts, leaky queues and permits are not leased; remove lease");
+    }
+    is_leased
 }

@@ -88,6 +88,7 @@ fn built_in(name: &str, part: KeyPart, burst_capacity: Cost, rate: u64) -> Optio
         mode: PolicyMode::Enforced,
         inherit: Inheritance::Keep,
         on_store_failure: OnStoreFailure::Local,
+        lease: false,
     })
 }
 

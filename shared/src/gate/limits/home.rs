@@ -67,6 +67,11 @@ pub fn by_home<'a>(limits: &[Limit<'a>]) -> Vec<HomeCall<'a>> {
 }
 
 impl HomeCheck {
+    /// Whether a refusal counts.
+    pub fn is_enforced(&self) -> bool {
+        self.mode == PolicyMode::Enforced
+    }
+
     /// The check as it travels.
     ///
     /// # Errors

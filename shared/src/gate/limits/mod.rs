@@ -47,6 +47,15 @@ pub struct Limit<'a> {
     pub home: Home<'a>,
     /// What is taken there.
     pub charge: Charge,
+    /// Whether quota may lie with the asking process ahead of use.
+    pub lease: bool,
+}
+
+impl Limit<'_> {
+    /// Whether a refusal counts.
+    pub fn is_enforced(&self) -> bool {
+        self.mode == PolicyMode::Enforced
+    }
 }
 
 /// What a poll of this ticket's device is charged to, in the memory of the isolate that answers it.
@@ -64,6 +73,7 @@ pub fn poll_limit(
         reason: Reason::RateLimited,
         home: Home::Isolate,
         charge,
+        lease: false,
     };
     Some((limit, CheckRequest::new(vec![charge]).ok()?))
 }

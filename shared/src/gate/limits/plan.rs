@@ -94,6 +94,7 @@ fn limit<'a>(policy: &'a PolicyConfig, subject: &Subject<'a>) -> Option<Limit<'a
         reason: reason_of(policy, limiter),
         home: key.home,
         charge: Charge { inheritance: policy.inherit, ..Charge::new(*limiter, key.hash, 1) },
+        lease: policy.lease,
     })
 }
 

@@ -1,0 +1,126 @@
+//! What an isolate remembers about limits. All of it is bounded, and all of it may be lost at any time.
+
+use crate::clock;
+use crate::incoming::Incoming;
+use crate::isolate::random_seed;
+use shared::config::OnStoreFailure;
+use shared::gate::{HomeCall, Limit, Verdict};
+use shared::limiter::check::CheckRequest;
+use shared::limiter::deny_cache::DenyCache;
+use shared::limiter::lease::LeaseBook;
+use shared::limiter::table::LimiterTable;
+use shared::limiter::{Decision, Policy};
+use shared::time::Timestamp;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use worker::{Error, console_log, console_warn};
+
+/// No borrow is held across an `await`.
+pub(crate) struct LimitMemory {
+    pub(super) deny_cache: RefCell<DenyCache>,
+    /// By home. Only shops and the site have leases, and configuration names those.
+    pub(super) leases: RefCell<BTreeMap<String, LeaseBook>>,
+    /// What this isolate itself has let pass, for the time in which a home does not answer.
+    own: RefCell<LimiterTable>,
+    /// Homes that did not answer, and when.
+    failures: RefCell<BTreeMap<String, Timestamp>>,
+    failed_calls: Cell<u64>,
+    /// Requests that a policy in shadow would have refused, by policy.
+    shadow_refusals: RefCell<BTreeMap<String, u64>>,
+}
+
+impl LimitMemory {
+    pub(crate) fn new() -> Self {
+        Self {
+            deny_cache: RefCell::new(DenyCache::new(DENY_CACHE_SETS, random_seed())),
+            leases: RefCell::default(),
+            own: RefCell::new(LimiterTable::new(OWN_KEYS_MAX, random_seed())),
+            failures: RefCell::default(),
+            failed_calls: Cell::default(),
+            shadow_refusals: RefCell::default(),
+        }
+    }
+
+    /// Counts and logs whom policies in shadow would have refused.
+    pub(super) fn note_verdict(&self, verdict: &Verdict<'_>) {
+        for policy in &verdict.would_refuse {
+            let mut refusals = self.shadow_refusals.borrow_mut();
+            let count = refusals.entry((*policy).to_owned()).or_default();
+            *count = count.saturating_add(1);
+            if count.is_power_of_two() {
+                console_log!("policy {policy} in shadow would have refused {count} requests so far");
+            }
+        }
+    }
+
+    pub(super) fn has_failed_lately(&self, home: &str, now: Timestamp) -> bool {
+        let failed_at = self.failures.borrow().get(home).copied();
+        failed_at.is_some_and(|at| at <= now && now < at.saturating_add(LEFT_ALONE_FOR))
+    }
+
+    pub(super) fn note_answer(&self, home: &str) {
+        self.failures.borrow_mut().remove(home);
+    }
+
+    pub(super) fn note_failure(&self, home: &str, now: Timestamp, error: &Error) {
+        self.failures.borrow_mut().insert(home.to_owned(), now);
+        let count = self.failed_calls.get().saturating_add(1);
+        self.failed_calls.set(count);
+        // One line for each power of two keeps a long fault from flooding the log.
+        if count.is_power_of_two() {
+            console_warn!("limiter {home} did not answer: {error}; {count} calls failed so far");
+        }
+    }
+}
+
+/// Counts what passed in this isolate's own limiter, so that it is not cold when a home fails.
+pub(super) fn keep_warm(incoming: &Incoming, limits: &[Limit<'_>], decisions: &[Option<Decision>]) {
+    let mut own = incoming.isolate.memory.limits.own.borrow_mut();
+    for (limit, decision) in limits.iter().zip(decisions) {
+        let has_passed = decision.is_some_and(|decision| decision.is_allowed());
+        if has_passed
+            && decides_locally(limit)
+            && let Ok(request) = CheckRequest::new(vec![limit.charge])
+        {
+            own.check(&request, clock::now());
+        }
+    }
+}
+
+/// Decides for a home that does not answer, as far as its policies say so: by what this isolate has let pass. Until the
+/// home is back, all isolates together let pass at most the policy's numbers each.
+pub(super) fn decide_locally(
+    incoming: &Incoming,
+    call: &HomeCall<'_>,
+    limits: &[Limit<'_>],
+    decisions: &mut [Option<Decision>],
+) {
+    let mut own = incoming.isolate.memory.limits.own.borrow_mut();
+    for check in &call.checks {
+        let is_local = |index: &&usize| limits.get(**index).is_some_and(decides_locally);
+        let indices: Vec<usize> = check.indices.iter().filter(is_local).copied().collect();
+        let charges = indices.iter().filter_map(|index| Some(limits.get(*index)?.charge)).collect();
+        let Ok(request) = CheckRequest::new(charges) else { continue };
+        let reply = own.check(&request, clock::now());
+        for (index, decision) in indices.iter().zip(reply.decisions) {
+            if let Some(slot) = decisions.get_mut(*index) {
+                *slot = Some(decision);
+            }
+        }
+    }
+}
+
+/// A permit has a holder elsewhere, so it is open here.
+fn decides_locally(limit: &Limit<'_>) -> bool {
+    limit.on_store_failure == OnStoreFailure::Local && !matches!(limit.charge.policy, Policy::Concurrency(_))
+}
+
+/// 4,096 refusals of about 150 bytes.
+const DENY_CACHE_SETS: usize = 1_024;
+
+/// Keys whose share of this isolate is known; about 60 bytes each.
+const OWN_KEYS_MAX: usize = 32_768;
+
+/// How long a home that failed is not asked again.
+const LEFT_ALONE_FOR: Duration = Duration::from_secs(1);
