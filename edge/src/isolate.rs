@@ -6,7 +6,7 @@ use shared::http::client::ClientAddress;
 use shared::ids::EventId;
 use shared::limiter::key::TableSeed;
 use shared::token::EdgeKeys;
-use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
@@ -63,14 +63,26 @@ impl Isolate {
         let config = config.map_err(|errors| format!("FAIRGATE_CONFIG cannot be used:\n{errors}"))?;
         let keys = EdgeKeys::parse(&binding("FAIRGATE_EDGE_KEYS")?);
         let keys = keys.map_err(|error| format!("FAIRGATE_EDGE_KEYS cannot be used: {error}"))?;
+        Ok(Self::under(config, keys, platform, &BTreeMap::new(), Rc::new(Memory::new())))
+    }
+
+    /// The same memory under another configuration; what an event has in memory stays with it.
+    pub(crate) fn with(&self, config: Config) -> Self {
+        Self::under(config, self.keys.clone(), self.platform, &self.rooms, Rc::clone(&self.memory))
+    }
+
+    fn under(
+        config: Config,
+        keys: EdgeKeys,
+        platform: Platform,
+        known_rooms: &BTreeMap<EventId, Rc<RoomMemory>>,
+        memory: Rc<Memory>,
+    ) -> Self {
         let events: Vec<EventId> = config.events.iter().map(|event| event.id.clone()).collect();
-        Ok(Self {
-            keys: keys.prepared_for(&events),
-            platform,
-            rooms: events.into_iter().map(|event| (event, Rc::default())).collect(),
-            memory: Rc::new(Memory::new()),
-            config,
-        })
+        let keys = keys.prepared_for(&events);
+        let room = |event: EventId| (event.clone(), known_rooms.get(&event).cloned().unwrap_or_default());
+        let rooms = events.into_iter().map(room).collect();
+        Self { config, keys, platform, rooms, memory }
     }
 
     /// The address of a client, behind the hops that are trusted.
@@ -81,17 +93,43 @@ impl Isolate {
 
 /// The isolate's memory; `None` while its bindings cannot be used, which is logged once.
 pub(crate) fn current(env: &Env) -> Option<Rc<Isolate>> {
-    thread_local! {
-        static CURRENT: OnceCell<Option<Rc<Isolate>>> = const { OnceCell::new() };
-    }
-    let load = || match Isolate::load(env) {
-        Ok(isolate) => Some(Rc::new(isolate)),
-        Err(message) => {
-            console_error!("{message}");
-            None
+    CURRENT.with(|current| {
+        let mut current = current.borrow_mut();
+        if let Current::Unloaded = *current {
+            *current = load(env).map_or(Current::Unusable, Current::Loaded);
         }
-    };
-    CURRENT.with(|current| current.get_or_init(load).clone())
+        match &*current {
+            Current::Loaded(isolate) => Some(Rc::clone(isolate)),
+            Current::Unusable | Current::Unloaded => None,
+        }
+    })
+}
+
+/// The requests that come from now on use this one.
+pub(crate) fn replace(isolate: Isolate) {
+    CURRENT.with(|current| *current.borrow_mut() = Current::Loaded(Rc::new(isolate)));
+}
+
+/// The requests that come from now on use the configuration that the isolate was deployed with, and the memory of `last`.
+pub(crate) fn reset(env: &Env, last: &Isolate) {
+    if let Some(deployed) = load(env) {
+        replace(last.with(deployed.config.clone()));
+    }
+}
+
+fn load(env: &Env) -> Option<Rc<Isolate>> {
+    let loaded = Isolate::load(env).map(Rc::new);
+    loaded.map_err(|message| console_error!("{message}")).ok()
+}
+
+thread_local! {
+    static CURRENT: RefCell<Current> = const { RefCell::new(Current::Unloaded) };
+}
+
+enum Current {
+    Unloaded,
+    Unusable,
+    Loaded(Rc<Isolate>),
 }
 
 /// A layout that nobody outside can know.

@@ -9,10 +9,12 @@ mod isolate;
 mod limits;
 mod memory;
 mod origin;
+mod origin_probe;
 mod page;
 #[cfg(feature = "plant")]
 mod plant;
 mod refusal;
+mod reload;
 mod reply;
 mod reporting;
 mod rooms;
@@ -37,7 +39,7 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
     if let Some(response) = plant::answer(&request, &env).await {
         return response;
     }
-    let Some(isolate) = isolate::current(&env) else {
+    let Some(isolate) = reload::current(&env, &context).await else {
         return Ok(Refusal::from(Reason::Misconfigured).unread_response(&request)?);
     };
     let incoming = Incoming::read(request, isolate, env, context)?;

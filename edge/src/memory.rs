@@ -2,14 +2,17 @@
 
 use crate::isolate::random_seed;
 use crate::limits::LimitMemory;
+use crate::reload::ConfigurationSlot;
 use shared::fault_row::FaultRow;
 use shared::gate::{EndedPlaces, Reports, SnapshotSlot};
 use shared::limiter::table::LimiterTable;
 use shared::time::Timestamp;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 
 /// What is remembered of everything but rooms.
 pub(crate) struct Memory {
+    pub(crate) configuration: RefCell<ConfigurationSlot>,
     pub(crate) limits: LimitMemory,
     pub(crate) polls: RefCell<LimiterTable>,
     pub(crate) reports: RefCell<Reports>,
@@ -18,6 +21,8 @@ pub(crate) struct Memory {
     pub(crate) server_faults: RefCell<FaultRow>,
     /// Requests that the shop did not answer.
     pub(crate) origin_faults: RefCell<FaultRow>,
+    /// Ids of shops whose last request got no reply.
+    pub(crate) silent_shops: RefCell<BTreeSet<String>>,
     /// Gated requests that went on without a pass, because the queue server did not answer and nobody had to queue.
     pub(crate) unproved_requests: Cell<u64>,
 }
@@ -39,12 +44,14 @@ pub(crate) struct RoomMemory {
 impl Memory {
     pub(crate) fn new() -> Self {
         Self {
+            configuration: RefCell::new(ConfigurationSlot::new()),
             limits: LimitMemory::new(),
             polls: RefCell::new(LimiterTable::new(POLLING_DEVICES_MAX, random_seed())),
             reports: RefCell::default(),
             jwks: RefCell::default(),
             server_faults: RefCell::default(),
             origin_faults: RefCell::default(),
+            silent_shops: RefCell::default(),
             unproved_requests: Cell::default(),
         }
     }

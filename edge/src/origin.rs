@@ -3,7 +3,7 @@
 use crate::incoming::Incoming;
 use crate::limits::Limits;
 use crate::refusal::{OriginFault, Refusal};
-use crate::{clock, reply, reporting};
+use crate::{clock, origin_probe, reply, reporting};
 use futures_util::future::{Either, select};
 use shared::config::ShopConfig;
 use shared::gate::{
@@ -42,6 +42,10 @@ pub(crate) async fn send(
     shop: &ShopConfig,
     to_shop: &ToShop<'_>,
 ) -> Result<Response, Refusal> {
+    if origin_probe::cannot_connect(limits, shop).await {
+        limits.give_back();
+        return Err(OriginFault::Unreachable.into());
+    }
     let incoming = limits.incoming();
     let request = request(incoming, shop, to_shop)?;
     let abort = AbortController::default();
@@ -51,17 +55,22 @@ pub(crate) async fn send(
     let outcome = match select(pin!(fetch.send_with_signal(&signal)), Delay::from(BUDGET)).await {
         Either::Left((reply, _)) => reply,
         Either::Right(_) => {
+            // The shop may have been called, and is perhaps working still.
             abort.abort();
             return Err(OriginFault::TimedOut.into());
         }
     };
-    let response = outcome.map_err(|error| {
+    let response = Response::from(outcome.map_err(|error| {
         if let Some(count) = incoming.isolate.memory.origin_faults.borrow_mut().note(clock::now()) {
             console_warn!("the shop {} did not answer: {error} ({count} requests in a row failed)", shop.id);
         }
+        origin_probe::note_silence(limits, shop);
         OriginFault::Unreachable
-    })?;
-    Ok(response.into())
+    })?);
+    if origin_probe::is_refused_connection(limits, &response) {
+        limits.give_back();
+    }
+    Ok(response)
 }
 
 fn request(incoming: &Incoming, shop: &ShopConfig, to_shop: &ToShop<'_>) -> Result<Request, JsValue> {

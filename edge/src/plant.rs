@@ -32,6 +32,7 @@ async fn at(path: &str, env: &Env) -> Option<Result<Response>> {
         "limiters-hang" => Some(set_limiters(Limiters::Hang)),
         "limiters-work" => Some(set_limiters(Limiters::Work)),
         "limiter-calls" => Some(Response::ok(CALLS.get().to_string())),
+        "limiter-loads" => Some(Response::ok(LOADS.get().to_string())),
         _ => None,
     }
 }
@@ -47,6 +48,7 @@ enum Limiters {
 thread_local! {
     static LIMITERS: Cell<Limiters> = const { Cell::new(Limiters::Work) };
     static CALLS: Cell<u64> = const { Cell::new(0) };
+    static LOADS: Cell<u64> = const { Cell::new(0) };
 }
 
 fn set_limiters(limiters: Limiters) -> Result<Response> {
@@ -67,6 +69,11 @@ pub(crate) async fn in_object(path: &str) -> Option<Result<Response>> {
         Limiters::Hang => Delay::from(Duration::from_secs(20)).await,
     }
     Some(Response::error("planted", 500))
+}
+
+/// An object begins with what an earlier life has kept.
+pub(crate) fn note_load() {
+    LOADS.set(LOADS.get() + 1);
 }
 
 async fn call_object(env: &Env, path: &str) -> Result<Response> {

@@ -1,12 +1,16 @@
 //! What every request handler sees.
 
-use crate::{clock::Clock, keys::PassSigner, limits::Limits, metrics::Metrics, rooms::Rooms};
+use crate::{
+    clock::Clock, document::LiveDocument, keys::PassSigner, limits::Limits, metrics::Metrics, rooms::Rooms,
+};
 use shared::{config::Config, http::cookie::CookieMode, token::ServerKeys};
 use std::sync::Arc;
 
 /// The parts of a running server.
 pub struct App {
     pub config: Config,
+    /// What edges are given of it.
+    pub document: LiveDocument,
     pub clock: Clock,
     pub keys: ServerKeys,
     pub passes: PassSigner,

@@ -126,18 +126,18 @@ impl Command {
 }
 
 fn serve(options: Serve) -> Result<()> {
-    let config = read_config(&options.config)?;
+    let (config, config_text) = read_config(&options.config)?;
     let data_dir = options.data_dir.clone().unwrap_or_else(|| PathBuf::from(&config.server.data_dir));
     let listen = options.listen.unwrap_or(config.server.listen);
     let Serve { config: config_path, limits_redis, servers, store, .. } = options;
-    serve::run(ServeOptions { config, config_path, data_dir, listen, store, limits_redis, servers })
+    serve::run(ServeOptions { config, config_path, config_text, data_dir, listen, store, limits_redis, servers })
 }
 
 fn check(path: &Path, before: Option<&Path>) -> Result<()> {
-    let config = read_config(path)?;
+    let (config, _) = read_config(path)?;
     println!("{}: good.\n{}", path.display(), check::report(&config));
     if let Some(before) = before {
-        println!("{}", check::changes(&read_config(before)?, &config));
+        println!("{}", check::changes(&read_config(before)?.0, &config));
     }
     for warning in config.warnings() {
         println!("Warning: {warning}.");
@@ -171,8 +171,11 @@ fn existing_keys(data_dir: &Path) -> Result<KeyFile> {
     Ok(KeyFile::open(data_dir)?)
 }
 
-fn read_config(path: &Path) -> Result<Config> {
+/// The configuration, and the text of its file.
+fn read_config(path: &Path) -> Result<(Config, String)> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-    Config::parse(&name, &text).map_err(|errors| anyhow::anyhow!("the configuration has errors\n{errors}"))
+    let config = Config::parse(&name, &text);
+    let config = config.map_err(|errors| anyhow::anyhow!("the configuration has errors\n{errors}"))?;
+    Ok((config, text))
 }

@@ -5,6 +5,7 @@ use crate::{
     app::App,
     clock::Clock,
     data_dir::DataDir,
+    document::{ConfigDocument, LiveDocument},
     http,
     keys::{KeyFile, PassSigner},
     limits::{
@@ -47,6 +48,8 @@ pub struct ServeOptions {
     pub config: Config,
     /// Where the configuration was read, to look for changes.
     pub config_path: PathBuf,
+    /// The text that `config` was read from.
+    pub config_text: String,
     pub data_dir: PathBuf,
     pub listen: SocketAddr,
     pub store: StoreKind,
@@ -72,7 +75,7 @@ pub fn run(options: ServeOptions) -> Result<()> {
 }
 
 async fn serve(options: ServeOptions) -> Result<()> {
-    let ServeOptions { config, config_path, data_dir, listen, store, limits_redis, servers } = options;
+    let ServeOptions { config, config_path, config_text, data_dir, listen, store, limits_redis, servers } = options;
     for warning in config.warnings() {
         warn!("{warning}");
     }
@@ -112,6 +115,7 @@ async fn serve(options: ServeOptions) -> Result<()> {
         keys: keys.server_keys(),
         passes: PassSigner::new(keys.pass_keys())?,
         config,
+        document: LiveDocument::new(ConfigDocument::new(config_text)),
         clock,
         rooms,
         limits,

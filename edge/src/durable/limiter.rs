@@ -106,6 +106,8 @@ impl Inner {
         if let Some(rows) = &rows {
             rows.read_all(|record| table.restore(record, now))?;
         }
+        #[cfg(feature = "plant")]
+        crate::plant::note_load();
         Ok(Self { table, rows, unwritten: BTreeSet::new(), alarm_at: None })
     }
 

@@ -26,6 +26,7 @@ pub(crate) struct LimitMemory {
     /// Homes that did not answer, and when.
     failures: RefCell<BTreeMap<String, Timestamp>>,
     failed_calls: Cell<u64>,
+    open_limits: Cell<usize>,
     /// Requests that a policy in shadow would have refused, by policy.
     shadow_refusals: RefCell<BTreeMap<String, u64>>,
 }
@@ -38,12 +39,14 @@ impl LimitMemory {
             own: RefCell::new(LimiterTable::new(OWN_KEYS_MAX, random_seed())),
             failures: RefCell::default(),
             failed_calls: Cell::default(),
+            open_limits: Cell::default(),
             shadow_refusals: RefCell::default(),
         }
     }
 
     /// Counts and logs whom policies in shadow would have refused.
     pub(super) fn note_verdict(&self, verdict: &Verdict<'_>) {
+        self.count_unanswered(verdict.unanswered);
         for policy in &verdict.would_refuse {
             let mut refusals = self.shadow_refusals.borrow_mut();
             let count = refusals.entry((*policy).to_owned()).or_default();
@@ -51,6 +54,17 @@ impl LimitMemory {
             if count.is_power_of_two() {
                 console_log!("policy {policy} in shadow would have refused {count} requests so far");
             }
+        }
+    }
+
+    /// Counts and logs limits that stood open because nobody answered for them.
+    fn count_unanswered(&self, limits: usize) {
+        let before = self.open_limits.get();
+        let count = before.saturating_add(limits);
+        self.open_limits.set(count);
+        // One line for each power of two keeps a long fault from flooding the log.
+        if before.checked_ilog2() != count.checked_ilog2() {
+            console_warn!("{count} limits stood open so far, because their home did not answer");
         }
     }
 
@@ -67,7 +81,6 @@ impl LimitMemory {
         self.failures.borrow_mut().insert(home.to_owned(), now);
         let count = self.failed_calls.get().saturating_add(1);
         self.failed_calls.set(count);
-        // One line for each power of two keeps a long fault from flooding the log.
         if count.is_power_of_two() {
             console_warn!("limiter {home} did not answer: {error}; {count} calls failed so far");
         }

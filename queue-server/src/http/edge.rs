@@ -1,16 +1,17 @@
-//! What only an edge may ask: ended sessions, and its reports.
+//! What only an edge may ask: its configuration, ended sessions, and its reports.
 
 use super::{
     body::json_object,
     call::Call,
     error::Refusal,
     guard::RouteName,
-    reply::{empty, json},
+    reply::{PERSONAL, empty, json, set},
 };
 use crate::app::App;
 use axum::{
+    body::Body,
     extract::{Path, State},
-    http::StatusCode,
+    http::{StatusCode, header},
     response::Response,
 };
 use shared::{
@@ -28,11 +29,33 @@ pub(super) async fn ended(State(app): State<Arc<App>>, Path(event): Path<String>
     response
 }
 
+/// `GET /v1/edge/config`
+pub(super) async fn config(State(app): State<Arc<App>>, call: Call) -> Response {
+    let mut response = call.answer(config_document(&app, &call));
+    response.extensions_mut().insert(RouteName("edge_config"));
+    response
+}
+
 /// `POST /v1/edge/report`
 pub(super) async fn report(State(app): State<Arc<App>>, call: Call) -> Response {
     let mut response = call.answer(take_report(&app, &call).await);
     response.extensions_mut().insert(RouteName("report"));
     response
+}
+
+fn config_document(app: &App, call: &Call) -> Result<Response, Refusal> {
+    must_be_edge(call)?;
+    let document = app.document.current();
+    let mut response = if call.header(header::IF_NONE_MATCH) == Some(&document.etag) {
+        empty(StatusCode::NOT_MODIFIED)
+    } else {
+        let mut response = Response::new(Body::from(document.text.clone()));
+        set(&mut response, header::CONTENT_TYPE, "application/toml");
+        set(&mut response, header::CACHE_CONTROL, PERSONAL);
+        response
+    };
+    set(&mut response, header::ETAG, &document.etag);
+    Ok(response)
 }
 
 async fn ended_page(app: &App, call: &Call, event: &str) -> Result<Response, Refusal> {

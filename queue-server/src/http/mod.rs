@@ -38,6 +38,7 @@ pub fn router_for(app: Arc<App>, bounds: Bounds) -> Router {
     let guard = Arc::new(Guard { app: Arc::clone(&app), calls, body_time_max: bounds.body_time_max });
     Router::new()
         .route("/v1/edge/events/{event}/ended", get(edge::ended))
+        .route("/v1/edge/config", get(edge::config))
         .route("/v1/edge/report", post(edge::report))
         .merge(limits::routes())
         .merge(operator::routes())

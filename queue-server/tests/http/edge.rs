@@ -2,6 +2,7 @@
 
 use crate::browser::{Browser, REDEEM, Reply, Server, TICKET, fill};
 use axum::{body::Body, http::Request};
+use queue_server::document::ConfigDocument;
 use shared::token::edge_signature::EdgeRequest;
 
 const ENDED: &str = "/v1/edge/events/drop/ended?after=0";
@@ -118,4 +119,29 @@ async fn reports_are_json_with_known_words() {
     }
     signed(&server, "GET", "/v1/edge/events/unknown/ended", "").await.assert_refused(404, "EVENT_UNKNOWN");
     signed(&server, "GET", REPORT, "").await.assert_refused(405, "METHOD_NOT_ALLOWED");
+}
+
+#[tokio::test]
+async fn edges_are_given_the_configuration_in_force_and_nobody_else_is() {
+    let server = Server::start().await;
+    let asked = |known: Option<String>| {
+        let (method, path_and_query) = ("GET", "/v1/edge/config");
+        let request = EdgeRequest { method, path_and_query, client_address: "", body: b"" };
+        let signature = server.app.keys.edge().sign_request(&request, server.app.clock.now());
+        let request = Request::builder().uri(path_and_query);
+        let request = request.header("fairgate-edge", signature).header("fairgate-client-ip", "");
+        let request = known.into_iter().fold(request, |request, etag| request.header("if-none-match", etag));
+        server.send(request.body(Body::empty()).unwrap())
+    };
+    let first = asked(None).await;
+    let etag = first.header("etag").unwrap().to_owned();
+    assert_eq!((first.status, first.header("cache-control")), (200, Some("private, no-store")));
+    assert_eq!(asked(Some(etag.clone())).await.status, 304);
+    server.app.document.replace(ConfigDocument::new("# another version".to_owned()));
+    let second = asked(Some(etag.clone())).await;
+    assert_eq!((second.status, second.text()), (200, "# another version"));
+    assert_ne!(second.header("etag"), Some(etag.as_str()));
+
+    let unsigned = Request::builder().uri("/v1/edge/config").body(Body::empty()).unwrap();
+    server.send(unsigned).await.assert_refused(401, "EDGE_SIGNATURE_INVALID");
 }

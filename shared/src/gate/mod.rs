@@ -19,6 +19,7 @@ mod ended;
 mod forwarding;
 mod limits;
 mod outcome;
+mod renewal;
 mod reports;
 mod snapshots;
 
@@ -36,7 +37,6 @@ pub use limits::{
     by_home, judge, poll_limit, refused_already,
 };
 pub use outcome::{outcome_of, session_word};
+pub use renewal::{Look, RENEWAL_TIME_MAX, Renewal};
 pub use reports::{Batch, REPORT_EVERY, Reports, WORDS_MAX, WORDS_PER_REPORT_MAX};
-pub use snapshots::{
-    Look, RENEWAL_TIME_MAX, SNAPSHOT_FRESH_FOR, SNAPSHOT_IDLE_AFTER, SNAPSHOT_KEPT_FOR, SnapshotSlot,
-};
+pub use snapshots::{SNAPSHOT_FRESH_FOR, SNAPSHOT_IDLE_AFTER, SNAPSHOT_KEPT_FOR, SnapshotSlot};

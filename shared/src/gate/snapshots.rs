@@ -1,5 +1,6 @@
 //! When an isolate renews its copy of a room's snapshot.
 
+use super::renewal::{Look, Renewal};
 use crate::room::STALE_AFTER;
 use crate::time::Timestamp;
 use crate::wire::Snapshot;
@@ -9,9 +10,6 @@ use std::sync::Arc;
 /// A snapshot younger than this is used without asking for a newer one.
 pub const SNAPSHOT_FRESH_FOR: Duration = Duration::from_secs(1);
 
-/// A renewal that has not ended after this time is given up, and another may begin.
-pub const RENEWAL_TIME_MAX: Duration = Duration::from_secs(2);
-
 /// After this time without any renewal, well or not, the next request waits for one: an isolate that wakes from a pause does not
 /// show people a place that they left long ago.
 pub const SNAPSHOT_IDLE_AFTER: Duration = Duration::from_secs(3);
@@ -20,67 +18,36 @@ pub const SNAPSHOT_IDLE_AFTER: Duration = Duration::from_secs(3);
 pub const SNAPSHOT_KEPT_FOR: Duration = Duration::from_hours(24);
 
 /// One isolate's copy of the snapshot of one event.
-///
-/// A renewal in flight is marked by the time it began, never by a flag: the request that performs it may be cut off, and
-/// then nobody would clear a flag.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SnapshotSlot {
     held: Option<Held>,
-    renewal_began_at: Option<Timestamp>,
-    renewal_ended_at: Option<Timestamp>,
+    renewal: Renewal,
 }
 
 #[derive(Clone, Debug)]
 struct Held {
     snapshot: Arc<Snapshot>,
     json: Arc<str>,
-    taken_at: Timestamp,
     /// When a later one than before came last: while the room's clock stands still, nothing is later.
     moved_at: Timestamp,
 }
 
-/// What a request does about the snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
-    /// Use what is there.
-    Use,
-    /// Use what is there and renew it beside the answer.
-    UseAndRenew,
-    /// Nothing is there, or nothing that was renewed lately: fetch it before answering, and use what is there if that fails.
-    Fetch,
-    /// As [`Look::Fetch`], and another request fetches it: look again soon.
-    LookAgain,
-    /// Nothing is there, and it could not be fetched a moment ago.
-    Missing,
+impl Default for SnapshotSlot {
+    fn default() -> Self {
+        Self { held: None, renewal: Renewal::new(SNAPSHOT_FRESH_FOR, SNAPSHOT_IDLE_AFTER) }
+    }
 }
 
 impl SnapshotSlot {
     /// What to do at `now`. [`Look::UseAndRenew`] and [`Look::Fetch`] mark a renewal as begun: whoever gets them performs it.
     pub fn look(&mut self, now: Timestamp) -> Look {
         self.forget_outlived(now);
-        let in_flight = self.renewal_began_at.is_some_and(|began| is_within(began, now, RENEWAL_TIME_MAX));
-        let just_ended = self.renewal_ended_at.is_some_and(|ended| is_within(ended, now, SNAPSHOT_FRESH_FOR));
-        let is_current = self.held.is_some() && !self.was_idle(now);
-        let begins = !in_flight && !just_ended;
-        if begins {
-            self.renewal_began_at = Some(now);
-        }
-        match (is_current, begins) {
-            (true, false) => Look::Use,
-            (true, true) => Look::UseAndRenew,
-            (false, true) => Look::Fetch,
-            (false, false) if in_flight => Look::LookAgain,
-            (false, false) if self.held.is_some() => Look::Use,
-            (false, false) => Look::Missing,
-        }
+        self.renewal.look(now)
     }
 
     /// The renewal that began at `began` has ended at `now`, well or not. One that was taken over says nothing.
     pub fn renewal_ended(&mut self, began: Timestamp, now: Timestamp) {
-        if self.renewal_began_at == Some(began) {
-            self.renewal_began_at = None;
-            self.renewal_ended_at = Some(now);
-        }
+        self.renewal.ended(began, now);
     }
 
     /// Takes a snapshot and its JSON text, unless a later one (by epoch and tick) is held.
@@ -91,7 +58,8 @@ impl SnapshotSlot {
             Some(held) if order(&held.snapshot) == order(&snapshot) => held.moved_at,
             _ => now,
         };
-        self.held = Some(Held { snapshot: Arc::new(snapshot), json: json.into(), taken_at: now, moved_at });
+        self.held = Some(Held { snapshot: Arc::new(snapshot), json: json.into(), moved_at });
+        self.renewal.took(now);
     }
 
     /// The queue server gave a place in line instead of a pass: until the next snapshot says otherwise, no session is free.
@@ -125,24 +93,12 @@ impl SnapshotSlot {
         self.held.as_ref().map(|held| Arc::clone(&held.json))
     }
 
-    /// No request came for a while, so that what is held says nothing of the queue server's health.
-    fn was_idle(&self, now: Timestamp) -> bool {
-        let taken_at = self.held.as_ref().map(|held| held.taken_at);
-        let last = taken_at.max(self.renewal_began_at).max(self.renewal_ended_at);
-        !last.is_some_and(|last| is_within(last, now, SNAPSHOT_IDLE_AFTER))
-    }
-
     fn forget_outlived(&mut self, now: Timestamp) {
-        if self.held.as_ref().is_some_and(|held| now.since(held.taken_at) > SNAPSHOT_KEPT_FOR) {
+        if self.renewal.taken_at().is_some_and(|taken_at| now.since(taken_at) > SNAPSHOT_KEPT_FOR) {
             self.held = None;
+            self.renewal.lost();
         }
     }
-}
-
-/// Whether `now` is less than `span` after `start`. A clock that stepped back before `start` ends the span, because
-/// nothing else would.
-fn is_within(start: Timestamp, now: Timestamp, span: Duration) -> bool {
-    start <= now && now.since(start) < span
 }
 
 #[cfg(test)]

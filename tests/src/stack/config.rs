@@ -31,6 +31,24 @@ impl DemoConfig {
         Ok(Self(text.parse()?))
     }
 
+    /// Adds text at the end, such as `[[policy]]` tables.
+    pub fn append(&mut self, text: &str) -> Result<()> {
+        *self = Self::parse(&format!("{}\n{text}", self.to_text()?))?;
+        Ok(())
+    }
+
+    /// Limits every gated route of a shop by these policies, and by nothing else.
+    pub fn limit_gated_routes(&mut self, shop: &str, policies: &[&str]) -> Result<()> {
+        let entry = self.entries("shop")?.find(|entry| entry.get("id").and_then(Value::as_str) == Some(shop));
+        let routes = entry.and_then(|entry| entry.get_mut("route")).and_then(Value::as_array_mut);
+        for route in routes.context("the shop has no routes")?.iter_mut().filter_map(Value::as_table_mut) {
+            if route.contains_key("sku") {
+                route.insert("limits".to_owned(), policies.to_vec().into());
+            }
+        }
+        Ok(())
+    }
+
     /// Believes the forwarded addresses that programs on this machine send.
     pub fn trust_this_machine(&mut self) -> Result<()> {
         self.top("site", "trusted_proxies", vec!["127.0.0.0/8"])

@@ -92,7 +92,7 @@ impl Stack {
             address: edge,
             data_dir: dir.path().join("limits"),
             log: dir.path().join("edge.log"),
-            ready_path: "/health".to_owned(),
+            ready_path: "/.fairgate/jwks.json".to_owned(),
         })
         .await?;
         let client = reqwest::Client::builder().timeout(ANSWER_TIMEOUT).redirect(no_redirects()).build()?;

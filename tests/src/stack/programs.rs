@@ -24,6 +24,13 @@ impl Programs {
         Self::find("plant/fairgate", "cargo xtask build --plant")
     }
 
+    /// The parts as they are meant to be, but with a Worker that has faults compiled in.
+    pub fn planted_edge() -> Result<Self> {
+        let bundle = target_dir().join("edge-plant");
+        anyhow::ensure!(bundle.exists(), "{} is missing: run `cargo xtask build --plant`", bundle.display());
+        Ok(Self { bundle, ..Self::built()? })
+    }
+
     fn find(queue_server: &str, remedy: &str) -> Result<Self> {
         let target = target_dir();
         let queue_server = format!("{queue_server}{}", std::env::consts::EXE_SUFFIX);

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 use tests::device::{Device, Reply};
 use tests::stack::config::DemoConfig;
+use tests::stack::programs::Programs;
 use tests::stack::{Setup, Stack};
 
 pub(crate) const TICKET: &str = "/.fairgate/events/drop/ticket";
@@ -17,6 +18,33 @@ pub(crate) async fn stack(name: &'static str, change: impl FnOnce(&mut DemoConfi
     let mut setup = Setup::demo(name).unwrap();
     change(&mut setup.config);
     Stack::start(setup).await.unwrap()
+}
+
+/// The demo where these `[[policy]]` tables, named in `limits`, are all that limits adding to the cart; for a Worker with
+/// faults compiled in.
+pub(crate) async fn planted_stack(name: &'static str, policies: &str, limits: &[&str]) -> Stack {
+    let mut setup = Setup::demo(name).unwrap();
+    setup.programs = Programs::planted_edge().unwrap();
+    limit_cart(&mut setup.config, policies, limits);
+    Stack::start(setup).await.unwrap()
+}
+
+/// These `[[policy]]` tables, named in `limits`, are all that limits adding to the cart.
+pub(crate) fn limit_cart(config: &mut DemoConfig, policies: &str, limits: &[&str]) {
+    config.append(policies).unwrap();
+    config.limit_gated_routes("alpha", limits).unwrap();
+}
+
+/// What a planted Worker answers to `/.fairgate/plant/…`.
+pub(crate) async fn plant(stack: &Stack, what: &str) -> String {
+    let reply = buyer(stack, 0).get(&format!("/.fairgate/plant/{what}")).await.unwrap();
+    assert_eq!(reply.status, 200, "{what}");
+    String::from_utf8(reply.body).unwrap()
+}
+
+/// Presses "add to cart" for a product without an event, so that nothing but limits can refuse.
+pub(crate) async fn press(device: &mut Device) -> Reply {
+    device.post(CART, &item("A-3")).await.unwrap()
 }
 
 /// The demo with room for so many sessions.

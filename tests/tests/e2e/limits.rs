@@ -1,13 +1,7 @@
 //! Limits: GCRA per device and per address, and what a limited request is told.
 
-use crate::fixtures::{CART, assert_refused, buyer, item, stack};
+use crate::fixtures::{assert_refused, buyer, press, stack};
 use std::time::Duration;
-use tests::device::{Device, Reply};
-
-/// Presses "add to cart" for a product without an event, so that nothing but limits can refuse.
-async fn press(device: &mut Device) -> Reply {
-    device.post(CART, &item("A-3")).await.unwrap()
-}
 
 #[tokio::test]
 async fn a_device_is_limited_and_told_when_to_come_again() {

@@ -1,0 +1,98 @@
+//! When an isolate renews its copy of something that the queue server has.
+
+use crate::time::Timestamp;
+use core::time::Duration;
+
+/// A renewal that has not ended after this time is given up, and another may begin.
+pub const RENEWAL_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// Renewals of one copy.
+///
+/// One in flight is marked by the time it began, never by a flag: the request that performs it may be cut off, and then
+/// nobody would clear a flag.
+#[derive(Clone, Copy, Debug)]
+pub struct Renewal {
+    /// A copy younger than this is used without asking for a newer one.
+    fresh_for: Duration,
+    /// After this time without any renewal, well or not, the next request waits for one.
+    idle_after: Duration,
+    taken_at: Option<Timestamp>,
+    began_at: Option<Timestamp>,
+    ended_at: Option<Timestamp>,
+}
+
+/// What a request does about the copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Use what is there.
+    Use,
+    /// Use what is there and renew it beside the answer.
+    UseAndRenew,
+    /// Nothing is there, or nothing that was renewed lately: fetch it before answering, and use what is there if that fails.
+    Fetch,
+    /// As [`Look::Fetch`], and another request fetches it: look again soon.
+    LookAgain,
+    /// Nothing is there, and it could not be fetched a moment ago.
+    Missing,
+}
+
+impl Renewal {
+    /// Of a copy that was never taken.
+    pub const fn new(fresh_for: Duration, idle_after: Duration) -> Self {
+        Self { fresh_for, idle_after, taken_at: None, began_at: None, ended_at: None }
+    }
+
+    /// What to do at `now`. [`Look::UseAndRenew`] and [`Look::Fetch`] mark a renewal as begun: whoever gets them performs it.
+    pub fn look(&mut self, now: Timestamp) -> Look {
+        let in_flight = self.began_at.is_some_and(|began| is_within(began, now, RENEWAL_TIME_MAX));
+        let just_ended = self.ended_at.is_some_and(|ended| is_within(ended, now, self.fresh_for));
+        let is_current = self.taken_at.is_some() && !self.was_idle(now);
+        let begins = !in_flight && !just_ended;
+        if begins {
+            self.began_at = Some(now);
+        }
+        match (is_current, begins) {
+            (true, false) => Look::Use,
+            (true, true) => Look::UseAndRenew,
+            (false, true) => Look::Fetch,
+            (false, false) if in_flight => Look::LookAgain,
+            (false, false) if self.taken_at.is_some() => Look::Use,
+            (false, false) => Look::Missing,
+        }
+    }
+
+    /// The renewal that began at `began` has ended at `now`, well or not. One that was taken over says nothing.
+    pub fn ended(&mut self, began: Timestamp, now: Timestamp) {
+        if self.began_at == Some(began) {
+            self.began_at = None;
+            self.ended_at = Some(now);
+        }
+    }
+
+    /// The copy is as good as the server's at `now`.
+    pub fn took(&mut self, now: Timestamp) {
+        self.taken_at = Some(now);
+    }
+
+    /// The copy is gone.
+    pub fn lost(&mut self) {
+        self.taken_at = None;
+    }
+
+    /// Since when the copy is known to be good; `None` where there is none.
+    pub fn taken_at(&self) -> Option<Timestamp> {
+        self.taken_at
+    }
+
+    /// No request came for a while, so that what is held says nothing of the queue server's health.
+    fn was_idle(&self, now: Timestamp) -> bool {
+        let last = self.taken_at.max(self.began_at).max(self.ended_at);
+        !last.is_some_and(|last| is_within(last, now, self.idle_after))
+    }
+}
+
+/// Whether `now` is less than `span` after `start`. A clock that stepped back before `start` ends the span, because
+/// nothing else would.
+fn is_within(start: Timestamp, now: Timestamp, span: Duration) -> bool {
+    start <= now && now.since(start) < span
+}
