@@ -45,7 +45,7 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
     let incoming = Incoming::read(request, isolate, env, context)?;
     Ok(match answer(&incoming).await {
         Ok(response) => response,
-        Err(refusal) => refusal.response(incoming.language(), &incoming.request_id)?,
+        Err(refusal) => refusal.visitor_response(&incoming)?,
     })
 }
 

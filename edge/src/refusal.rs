@@ -1,9 +1,11 @@
 //! The one place where failures become refusals, and refusals become problem JSON.
 
+use crate::incoming::Incoming;
 use crate::reply::Reply;
 use shared::gate::Bound;
 use shared::http::cors::Caller;
 use shared::http::language::Language;
+use shared::http::page::RefusedPage;
 use shared::http::problem::Problem;
 use shared::http::reason::Reason;
 use shared::http::route::Unroutable;
@@ -57,6 +59,27 @@ impl Refusal {
         let problem = self.problem.language(language).request_id(request_id);
         let headers = problem.headers().into_iter().chain(self.headers);
         Reply::new(problem.status(), problem.body()).with(headers).response()
+    }
+
+    /// The reply to a request of a shop's visitor: a page where a limit stopped a navigation.
+    pub(crate) fn visitor_response(self, incoming: &Incoming) -> Result<Response, JsValue> {
+        if !(self.is_limit() && incoming.is_navigation()) {
+            return self.response(incoming.language(), &incoming.request_id);
+        }
+        let problem = self.problem.language(incoming.language());
+        let page = RefusedPage {
+            problem: &problem,
+            language: incoming.language(),
+            back_path: &incoming.page_before(),
+            request_id: &incoming.request_id,
+        };
+        let headers = page.headers().into_iter().chain(self.headers);
+        Reply::new(problem.status(), page.render()).with(headers).response()
+    }
+
+    fn is_limit(&self) -> bool {
+        use Reason::{LimiterUnavailable, Locked, RateLimited, ShopBusy, SkuBusy};
+        matches!(self.reason(), RateLimited | Locked | ShopBusy | SkuBusy | LimiterUnavailable)
     }
 
     /// The reply to a request that was not even read.

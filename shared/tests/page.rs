@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 use shared::{
     http::{
         language::Language,
-        page::{Standing, WaitingPage, joined_path, reason_of_link, wait_path},
+        page::{RefusedPage, Standing, WaitingPage, joined_path, reason_of_link, wait_path},
+        problem::Problem,
         reason::Reason,
     },
     ids::{EventId, TicketNumber},
@@ -203,4 +204,27 @@ fn the_way_back_survives_the_query() {
     let query = path.split_once('?').unwrap().1;
     assert_eq!(shared::http::form::first(query, "return").as_deref(), Some("/p?a=1&b=%20#c"));
     assert_eq!(joined_path("/x", &event, "/"), "/x/wait/drop?return=/&joined=1");
+}
+
+#[test]
+fn a_limited_navigation_reads_why_and_when_in_its_language() {
+    let problem = Problem::new(Reason::ShopBusy).retry_after(Duration::from_millis(1_500));
+    for (language, again) in
+        [(Language::En, "Try again in 2 seconds."), (Language::ZhTw, "請於 2 秒後再試。")]
+    {
+        let page =
+            RefusedPage { problem: &problem, language, back_path: "/p/\"><script>", request_id: "r-<1>" };
+        let html = page.render();
+        assert!(html.contains(Reason::ShopBusy.message(language)) && html.contains(again), "{html}");
+        assert!(!html.contains("<script") && !html.contains("r-<1>"), "{html}");
+        let headers = page.headers();
+        let field =
+            |name| headers.iter().filter(|(field, _)| *field == name).map(|(_, value)| value.as_str());
+        assert_eq!(field("content-type").collect::<Vec<_>>(), ["text/html; charset=utf-8"]);
+        assert_eq!(field("retry-after").collect::<Vec<_>>(), ["2"]);
+        assert_eq!(field("cache-control").collect::<Vec<_>>(), ["private, no-store"]);
+        let style = html.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
+        let hash = BASE64.encode(&Sha256::digest(style.as_bytes()));
+        assert!(field("content-security-policy").any(|policy| policy.contains(&hash)));
+    }
 }

@@ -160,7 +160,8 @@ impl Problem {
         self.reason.is_retryable().then(|| u64::try_from(millis).unwrap_or(u64::MAX).max(1))
     }
 
-    fn retry_after_s(&self) -> Option<u64> {
+    /// When to try again, in whole seconds; `None` where that does not help.
+    pub fn retry_after_s(&self) -> Option<u64> {
         Some(self.retry_after_ms()?.div_ceil(1000))
     }
 }

@@ -1,7 +1,9 @@
 //! Limits: GCRA per device and per address, and what a limited request is told.
 
 use crate::fixtures::{assert_refused, buyer, press, stack};
+use axum::http::Method;
 use std::time::Duration;
+use tests::device::Device;
 
 #[tokio::test]
 async fn a_device_is_limited_and_told_when_to_come_again() {
@@ -79,4 +81,24 @@ async fn bypassed_routes_are_never_limited() {
     for _ in 0..30 {
         assert_eq!(device.get("/health").await.unwrap().status, 200);
     }
+}
+
+#[tokio::test]
+async fn a_limited_navigation_gets_a_page() {
+    let stack = stack("limits", |config| config.policy("ip", "burst_capacity", 1).unwrap()).await;
+    let mut device = buyer(&stack, 1);
+    let submit = |device: &Device| {
+        let request = device.request(Method::POST, "/cart/items").header("sec-fetch-mode", "navigate");
+        request.header("accept-language", "zh-TW").form(&[("sku", "A-3")])
+    };
+    for _ in 0..2 {
+        let request = submit(&device);
+        device.send(request).await.unwrap();
+    }
+    let request = submit(&device);
+    let reply = device.send(request).await.unwrap();
+    assert_eq!(reply.status, 429);
+    assert!(reply.header("content-type").unwrap().starts_with("text/html"), "{:?}", reply.headers);
+    assert!(reply.header("retry-after").is_some() && reply.header("ratelimit").is_some());
+    assert!(String::from_utf8(reply.body).unwrap().contains("秒後再試"));
 }

@@ -1,5 +1,6 @@
 //! The waiting page, whole in one reply, so that nothing it needs can itself be queued. Worker and queue server send it.
 
+mod refused;
 mod shown;
 mod words;
 
@@ -15,6 +16,7 @@ use crate::{
 use askama::Template;
 use core::{fmt::Write as _, time::Duration};
 use data_encoding::BASE64;
+pub use refused::RefusedPage;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use shown::{PEOPLE_DRAWN, Shown, mode_of, shown};
@@ -306,12 +308,16 @@ const SCRIPT: &str = include_str!("../../../assets/wait.js");
 /// Allows the page's own style and scripts by their hashes, calls to its own host, and nothing else. Framing stays
 /// possible: inside another site the page only says so, and its cookies do not reach it there.
 static CONTENT_SECURITY_POLICY: LazyLock<String> = LazyLock::new(|| {
-    let hash = |text: &str| format!("'sha256-{}'", BASE64.encode(&Sha256::digest(text.as_bytes())));
     format!(
         "default-src 'none'; style-src {}; script-src {} {}; img-src data:; connect-src 'self'; form-action 'self'; \
          base-uri 'none'",
-        hash(CSS),
-        hash(RULES),
-        hash(SCRIPT)
+        hash_of(CSS),
+        hash_of(RULES),
+        hash_of(SCRIPT)
     )
 });
+
+/// How a content security policy names a style or a script.
+fn hash_of(text: &str) -> String {
+    format!("'sha256-{}'", BASE64.encode(&Sha256::digest(text.as_bytes())))
+}

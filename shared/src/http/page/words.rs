@@ -64,6 +64,7 @@ pub(super) struct Words {
     pub(super) back: String,
     pub(super) retry: String,
     pub(super) open_alone: String,
+    pub(super) again: Plural,
     pub(super) request: String,
 }
 
@@ -172,6 +173,7 @@ mod tests {
             let words = words(language);
             assert!(words.ahead.with(2).contains('2'), "{language:?}");
             assert!(words.keep.with(5).contains('5'), "{language:?}");
+            assert!(words.again.with(5).contains('5'), "{language:?}");
             assert!(words.eta_minutes_range.contains("{low}") && words.eta_minutes_range.contains("{high}"));
             assert!(words.eta_hours_range.contains("{low}") && words.eta_hours_range.contains("{high}"));
         }
