@@ -89,7 +89,8 @@ async fn a_limited_navigation_gets_a_page() {
     let mut device = buyer(&stack, 1);
     let submit = |device: &Device| {
         let request = device.request(Method::POST, "/cart/items").header("sec-fetch-mode", "navigate");
-        request.header("accept-language", "zh-TW").form(&[("sku", "A-3")])
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        request.header("accept-language", "zh-TW").body("sku=A-3")
     };
     for _ in 0..2 {
         let request = submit(&device);
