@@ -130,7 +130,16 @@ fn serve(options: Serve) -> Result<()> {
     let data_dir = options.data_dir.clone().unwrap_or_else(|| PathBuf::from(&config.server.data_dir));
     let listen = options.listen.unwrap_or(config.server.listen);
     let Serve { config: config_path, limits_redis, servers, store, .. } = options;
-    serve::run(ServeOptions { config, config_path, config_text, data_dir, listen, store, limits_redis, servers })
+    serve::run(ServeOptions {
+        config,
+        config_path,
+        config_text,
+        data_dir,
+        listen,
+        store,
+        limits_redis,
+        servers,
+    })
 }
 
 fn check(path: &Path, before: Option<&Path>) -> Result<()> {

@@ -3,7 +3,7 @@
 //! Limits, their routes and the bearer keys change within two seconds, or at once on SIGHUP. A file that is wrong is told
 //! in the log with its place, and the last good one stays. Everything else in the file needs a restart.
 
-use crate::{access::AccessKeys, app::App, limits::Limits};
+use crate::{access::AccessKeys, app::App, document::ConfigDocument, limits::Limits};
 use shared::config::Config;
 use std::{
     fs,
@@ -46,15 +46,21 @@ impl Reload {
                 _ = looks.tick() => false,
                 _ = hangup.recv() => true,
             };
-            self.look(&app.limits, is_told).await;
+            if let Some(text) = self.look(&app.limits, is_told).await {
+                app.document.replace(ConfigDocument::new(text));
+            }
         }
     }
 
-    /// Takes up what has changed. `is_told` says so in the log even if nothing has.
-    pub async fn look(&mut self, limits: &Limits, is_told: bool) {
+    /// Takes up what has changed. `is_told` says so in the log even if nothing has. The text of a configuration that came
+    /// into force is for the edges too, unless it asks for what this server does only after a restart.
+    pub async fn look(&mut self, limits: &Limits, is_told: bool) -> Option<String> {
         let text = read(&self.config_path);
+        let mut for_edges = None;
         if is_told || text != self.config_text {
-            self.take_config(limits, text.as_deref()).await;
+            if self.take_config(limits, text.as_deref()).await {
+                for_edges.clone_from(&text);
+            }
             self.config_text = text;
         }
         let text = read(&AccessKeys::path_in(&self.data_dir));
@@ -62,26 +68,30 @@ impl Reload {
             self.take_access(limits).await;
             self.access_text = text;
         }
+        for_edges
     }
 
-    async fn take_config(&self, limits: &Limits, text: Option<&str>) {
+    /// Whether it is in force as a whole.
+    async fn take_config(&self, limits: &Limits, text: Option<&str>) -> bool {
         let path = self.config_path.display();
         let Some(text) = text else {
             error!(%path, "the configuration cannot be read; the last good one stays");
-            return;
+            return false;
         };
         let config = match Config::parse(&path.to_string(), text) {
             Ok(config) => config,
             Err(errors) => {
                 error!(%path, "the configuration has errors; the last good one stays\n{errors}");
-                return;
+                return false;
             }
         };
-        if self.needs_restart(&config) {
+        let needs_restart = self.needs_restart(&config);
+        if needs_restart {
             warn!(%path, "what the file changes besides limits, their routes and policies needs a restart");
         }
         limits.live.replace_config(config).await;
         info!(%path, "the limits of the configuration are in force");
+        !needs_restart
     }
 
     async fn take_access(&self, limits: &Limits) {

@@ -75,7 +75,8 @@ pub fn run(options: ServeOptions) -> Result<()> {
 }
 
 async fn serve(options: ServeOptions) -> Result<()> {
-    let ServeOptions { config, config_path, config_text, data_dir, listen, store, limits_redis, servers } = options;
+    let ServeOptions { config, config_path, config_text, data_dir, listen, store, limits_redis, servers } =
+        options;
     for warning in config.warnings() {
         warn!("{warning}");
     }

@@ -122,6 +122,7 @@ fn policy(action: &ActionName, identity: Identity, limiter: Policy, is_enabled: 
         mode: if is_enabled { PolicyMode::Enforced } else { PolicyMode::Off },
         inherit: Inheritance::Keep,
         on_store_failure: OnStoreFailure::Local,
+        lease: false,
     }
 }
 

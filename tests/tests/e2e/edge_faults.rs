@@ -64,10 +64,11 @@ async fn edge_with_foreign_keys(stack: &Stack) -> Edge {
         config: config.to_text().unwrap(),
         keys,
         address,
+        data_dir: stack.dir.path().join("other-limits"),
         log: stack.dir.path().join("other-edge.log"),
         ready_path: "/health".to_owned(),
     };
-    Edge::start(&setup).await.unwrap()
+    Edge::start(setup).await.unwrap()
 }
 
 #[tokio::test]
