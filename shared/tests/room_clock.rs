@@ -1,6 +1,6 @@
 //! A host that comes back with another clock.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 mod driven;
 

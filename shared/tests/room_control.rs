@@ -1,6 +1,6 @@
 //! Phases, orders of the operator, and the limits of a session.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 mod driven;
 

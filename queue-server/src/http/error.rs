@@ -33,7 +33,7 @@ pub(super) struct Refusal {
     policy: Option<String>,
     detail: Option<String>,
     /// What the limits said, for the `RateLimit` fields.
-    fields: Option<RateLimitFields>,
+    fields: Option<Box<RateLimitFields>>,
 }
 
 impl Refusal {
@@ -55,7 +55,7 @@ impl Refusal {
     }
 
     pub(super) fn fields(self, fields: RateLimitFields) -> Self {
-        Self { fields: Some(fields), ..self }
+        Self { fields: Some(Box::new(fields)), ..self }
     }
 
     /// A bug: the log tells what it was, the client only that it was ours.

@@ -199,8 +199,8 @@ impl<'a> EventView<'a> {
             lanes: lanes.collect(),
             reason: room.published().and_then(|published| published.snapshot.reason.clone()),
             message: facts.message.as_ref(),
-            opens_at_ms: room.settings.opens_at.map(|at| at.as_millis()),
-            closes_at_ms: room.settings.closes_at.map(|at| at.as_millis()),
+            opens_at_ms: room.settings.opens_at.map(shared::time::Timestamp::as_millis),
+            closes_at_ms: room.settings.closes_at.map(shared::time::Timestamp::as_millis),
             staff_pass: None,
         }
     }

@@ -283,7 +283,7 @@ impl Home {
         };
         match (was_closed, is_closed) {
             (true, false) => {
-                warn!("the store of limits does not answer: the policies' on_store_failure holds")
+                warn!("the store of limits does not answer: the policies' on_store_failure holds");
             }
             (false, true) => info!("the store of limits answers again"),
             _ => {}

@@ -120,7 +120,9 @@ impl LimitStore for ProcessStore {
 
     async fn refund(&self, _shop: &str, charges: &[Charge], taken_at: Timestamp) -> Answer<()> {
         let refund = |table: &ShardedTable, now| {
-            charges.iter().for_each(|charge| table.refund(charge, taken_at, now));
+            for charge in charges {
+                table.refund(charge, taken_at, now);
+            }
         };
         Ok(self.apply(charges, refund).await)
     }

@@ -24,15 +24,13 @@ fn start_one_of(servers: u64) -> (Server, Arc<Breakable>) {
     (server, store)
 }
 
-fn away() -> Option<Fault> {
-    Some(Fault::Error(LimitStoreError::Unavailable))
-}
+const AWAY: Fault = Fault::Error(LimitStoreError::Unavailable);
 
 #[tokio::test]
 async fn the_local_limiter_that_takes_over_is_warm() {
     let (server, store) = start();
     assert!(server.passes("device", "a", 8).await);
-    store.break_with(away());
+    store.break_with(Some(AWAY));
     assert!(!server.passes("device", "a", 8).await, "no fresh quota at the switch");
     assert!(server.passes("device", "a", 2).await);
     let result = &server.check_all(vec![of_device("device", "a", 1)]).await[0];
@@ -43,7 +41,7 @@ async fn the_local_limiter_that_takes_over_is_warm() {
 #[tokio::test]
 async fn one_of_several_servers_lets_pass_its_share() {
     let (server, store) = start_one_of(4);
-    store.break_with(away());
+    store.break_with(Some(AWAY));
     let mut passed = 0;
     for _ in 0..10 {
         passed += u32::from(server.passes("device", "a", 1).await);
@@ -56,7 +54,7 @@ async fn one_of_several_servers_lets_pass_its_share() {
 #[tokio::test]
 async fn each_policy_says_what_holds_without_its_store() {
     let (server, store) = start();
-    store.break_with(away());
+    store.break_with(Some(AWAY));
     for _ in 0..12 {
         assert!(server.passes("open", "a", 10).await);
     }
@@ -118,7 +116,7 @@ async fn off_calls_no_store() {
 async fn what_the_store_took_is_given_back_to_the_store() {
     let (server, store) = start();
     let receipt = server.check_all(vec![of_device("device", "a", 10)]).await[0]["receipt"].clone();
-    store.break_with(away());
+    store.break_with(Some(AWAY));
     let refund = json!({ "receipts": [receipt] });
     let lost = server.call(&server.check_key, "POST", "/v1/limits/refund", Some(refund)).await;
     lost.assert_refused(503, "LIMITER_UNAVAILABLE");

@@ -10,6 +10,7 @@ use queue_server::{
     access::{AccessKeys, Role, Shops},
     app::App,
     clock::Clock,
+    document::{ConfigDocument, LiveDocument},
     http,
     keys::{PassKey, PassSigner},
     limits::{Answer, Home, LimitStore, LimitStoreError, Limits, Live, ProcessStore},
@@ -52,7 +53,7 @@ pub(crate) const START_MS: u64 = 1_796_000_000_000;
 
 impl Server {
     pub(crate) fn start() -> Self {
-        Self::with(CONFIG, |local, clock| Home::local(local, clock))
+        Self::with(CONFIG, Home::local)
     }
 
     pub(crate) fn with(config: &str, home: impl FnOnce(Arc<ProcessStore>, Clock) -> Home) -> Self {
@@ -75,6 +76,7 @@ impl Server {
             keys,
             passes: PassSigner::new(&[PassKey::generate().unwrap()]).unwrap(),
             config,
+            document: LiveDocument::new(ConfigDocument::new(String::new())),
             clock,
             rooms: Rooms::new(),
             limits,

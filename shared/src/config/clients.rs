@@ -8,7 +8,6 @@ use super::section::{Section, Value};
 use super::site::parse_network;
 use super::unique::Unique;
 use crate::http::client::ClientAddress;
-use data_encoding::HEXLOWER_PERMISSIVE;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -196,7 +195,7 @@ fn hash(secret: &str) -> Option<SecretHash> {
 }
 
 fn parse_hash(text: &str) -> Result<SecretHash, &'static str> {
-    let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok();
+    let bytes = base16ct::mixed::decode_vec(text).ok();
     bytes
         .and_then(|bytes| bytes.try_into().ok())
         .ok_or("write the SHA-256 of the secret, 64 hexadecimal digits")

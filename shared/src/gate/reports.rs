@@ -58,9 +58,9 @@ impl Reports {
     /// until a report of them is [`confirmed`](Self::confirm).
     pub fn take(&mut self, now: Timestamp) -> Option<Batch> {
         self.flush_begins_at = None;
-        let taken = || self.words.iter().take(WORDS_PER_REPORT_MAX);
-        let last_word = taken().last().map_or(0, |(order, _)| *order);
-        let sessions: Vec<SessionWord> = taken().map(|(_, word)| word.clone()).collect();
+        let taken: Vec<_> = self.words.iter().take(WORDS_PER_REPORT_MAX).collect();
+        let last_word = taken.last().map_or(0, |(order, _)| **order);
+        let sessions: Vec<SessionWord> = taken.into_iter().map(|(_, word)| word.clone()).collect();
         self.words.retain(|order, word| *order > last_word || word.word != Word::Extend);
         let outcomes: Vec<OutcomeCount> = core::mem::take(&mut self.outcomes)
             .into_iter()

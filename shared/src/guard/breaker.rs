@@ -118,6 +118,7 @@ impl Breaker {
 }
 
 #[cfg(test)]
+#[expect(clippy::arithmetic_side_effects, reason = "a test may panic")]
 mod tests {
     use super::*;
 

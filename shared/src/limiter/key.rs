@@ -188,6 +188,7 @@ fn words(value: u128) -> [u64; 2] {
 }
 
 #[cfg(test)]
+#[expect(clippy::arithmetic_side_effects, reason = "a test may panic")]
 mod tests {
     use super::*;
     use std::collections::BTreeSet;

@@ -52,6 +52,7 @@ impl Record {
 }
 
 #[cfg(test)]
+#[expect(clippy::arithmetic_side_effects, reason = "a test may panic")]
 mod tests {
     use super::*;
     use crate::limiter::PolicySettings;

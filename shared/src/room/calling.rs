@@ -196,7 +196,7 @@ impl Law {
         CallOrder { calls, expected: u32::try_from(expected).unwrap_or(u32::MAX), standstill }
     }
 
-    /// How fast a lane is served, for the estimate that buyers see: the mean over [`PACE_WINDOW`], of which the part that was not
+    /// How fast a lane is served, for the estimate that buyers see: the mean over three minutes, of which the part that was not
     /// seen yet counts as guessed.
     pub fn pace(&self, settings: &RoomSettings, lane: LaneId) -> Pace {
         let guess = unmeasured(settings);

@@ -107,10 +107,11 @@ impl Action {
                 Some(phase)
             }
             (Self::Close, _) => Some(Closed),
-            (Self::Open, Scheduled | Open | Paused | Passthrough) => Some(Open),
+            (Self::Open, Scheduled | Open | Paused | Passthrough) | (Self::Restock, SoldOut | Open) => {
+                Some(Open)
+            }
             (Self::Pause | Self::LetNobodyIn, Open | Paused | Passthrough) => Some(Paused),
             (Self::SellOut, Open | Paused | Passthrough | SoldOut) => Some(SoldOut),
-            (Self::Restock, SoldOut | Open) => Some(Open),
             (Self::PassThrough | Self::LetEveryoneIn, Scheduled | Open | Paused | Passthrough) => {
                 Some(Passthrough)
             }

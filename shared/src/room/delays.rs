@@ -87,17 +87,18 @@ impl Delays {
 }
 
 #[cfg(test)]
+#[expect(clippy::arithmetic_side_effects, reason = "a test may panic")]
 mod tests {
     use super::*;
 
     /// `calls` a second, of whom a share comes in the second `delay_s` after the call.
-    fn learn(delays: &mut Delays, seconds: u64, calls: u32, come: u32, delay_s: u64) {
+    fn learn(delays: &mut Delays, seconds: u64, calls: u32, arrivals: u32, delay_s: u64) {
         for now in 0..seconds {
             delays.fade();
             for age in 0..now.min(DELAY_MAX_S) {
                 delays.note_over(age, calls);
             }
-            for _ in 0..come * u32::from(now >= delay_s) {
+            for _ in 0..arrivals * u32::from(now >= delay_s) {
                 delays.note_come(Duration::from_secs(delay_s));
             }
         }

@@ -6,7 +6,7 @@ use super::keyring::KeyId;
 use super::keys::EdgeKeys;
 use super::mac::leading;
 use crate::ids::DeviceHash;
-use data_encoding::BASE64URL_NOPAD;
+use base64ct::{Base64UrlUnpadded, Encoding as _};
 use sha2::{Digest, Sha256};
 
 /// 16 random bytes that name one browser; made by the host (a version 4 UUID).
@@ -40,7 +40,7 @@ impl EdgeKeys {
         let (id, key) = self.current();
         let head = [VERSION, id.0];
         let tag: [u8; TAG_BYTES] = key.device.tag(&[&head, &device.0]);
-        BASE64URL_NOPAD.encode(&[&head[..], &device.0, &tag].concat())
+        Base64UrlUnpadded::encode_string(&[&head[..], &device.0, &tag].concat())
     }
 
     /// The device that a cookie names.
@@ -51,7 +51,7 @@ impl EdgeKeys {
         if cookie.len() != DEVICE_COOKIE_CHARS {
             return Err(DeviceCookieError::Malformed);
         }
-        let bytes = BASE64URL_NOPAD.decode(cookie.as_bytes()).map_err(|_| DeviceCookieError::Malformed)?;
+        let bytes = Base64UrlUnpadded::decode_vec(cookie).map_err(|_| DeviceCookieError::Malformed)?;
         let [VERSION, id, rest @ ..] = bytes.as_slice() else { return Err(DeviceCookieError::Malformed) };
         let (device, tag) = rest.split_first_chunk().ok_or(DeviceCookieError::Malformed)?;
         let key = self.get(KeyId(*id)).ok_or(DeviceCookieError::UnknownKey)?;

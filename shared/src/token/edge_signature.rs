@@ -3,7 +3,7 @@
 use super::keyring::KeyId;
 use super::keys::EdgeKeys;
 use crate::time::Timestamp;
-use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
+use base64ct::{Base64UrlUnpadded, Encoding as _};
 use sha2::{Digest, Sha256};
 
 /// What the signature covers.
@@ -42,7 +42,7 @@ impl EdgeKeys {
         let (id, key) = self.current();
         let t = now.as_secs().to_string();
         let signature: [u8; 32] = key.signature.tag(&[signed_text(request, &t).as_bytes()]);
-        format!("v1;kid={};t={t};sig={}", id.0, BASE64URL_NOPAD.encode(&signature))
+        format!("v1;kid={};t={t};sig={}", id.0, Base64UrlUnpadded::encode_string(&signature))
     }
 
     /// Whether a request with this value of `Fairgate-Edge` is the edge's own. It may be sent twice inside the window, so what
@@ -93,14 +93,14 @@ impl<'a> Parsed<'a> {
         if version != "v1" || parts.next().is_some() || !digits(key_id) || !digits(t) {
             return None;
         }
-        let signature = BASE64URL_NOPAD.decode(signature.as_bytes()).ok()?.try_into().ok()?;
+        let signature = Base64UrlUnpadded::decode_vec(signature).ok()?.try_into().ok()?;
         Some(Self { key_id: KeyId(key_id.parse().ok()?), t, t_s: t.parse().ok()?, signature })
     }
 }
 
 fn signed_text(request: &EdgeRequest<'_>, t: &str) -> String {
     let EdgeRequest { method, path_and_query, client_address, body } = request;
-    let body_hash = HEXLOWER.encode(&Sha256::digest(body));
+    let body_hash = base16ct::lower::encode_string(&Sha256::digest(body));
     format!("v1\n{method}\n{path_and_query}\n{t}\n{client_address}\n{body_hash}")
 }
 

@@ -1,8 +1,8 @@
 //! The secrets from which all keys come, one per key id, and their text form.
 
 use super::mac::Secret;
+use base64ct::{Base64UrlUnpadded, Encoding as _};
 use core::fmt;
-use data_encoding::BASE64URL_NOPAD;
 use std::collections::BTreeMap;
 
 /// Names one generation of keys; every token carries the one it was signed under.
@@ -123,7 +123,9 @@ impl Ring {
     pub(crate) fn to_text(&self, kind: &str) -> String {
         let mut parts = vec![kind.to_owned(), format!("current={}", self.current.0)];
         parts.extend(
-            self.secrets.iter().map(|(id, secret)| format!("{}={}", id.0, BASE64URL_NOPAD.encode(secret))),
+            self.secrets
+                .iter()
+                .map(|(id, secret)| format!("{}={}", id.0, Base64UrlUnpadded::encode_string(secret))),
         );
         parts.join(";")
     }
@@ -153,7 +155,7 @@ impl Ring {
 
 fn parse_secret(part: &str) -> Option<(KeyId, Secret)> {
     let (id, secret) = part.split_once('=')?;
-    let secret = BASE64URL_NOPAD.decode(secret.as_bytes()).ok()?;
+    let secret = Base64UrlUnpadded::decode_vec(secret).ok()?;
     Some((KeyId(id.parse().ok()?), secret.try_into().ok()?))
 }
 

@@ -6,8 +6,8 @@
 use super::keys::EdgeKeys;
 use crate::ids::{Epoch, EventId, LaneId, Place, TicketNumber};
 use crate::time::Timestamp;
+use base64ct::{Base64UrlUnpadded, Encoding as _};
 use core::fmt;
-use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
 
 /// What a pass says to the shop (RFC 7519 names).
@@ -130,7 +130,7 @@ impl EdgeKeys {
     pub fn tag_pass(&self, jwt: &str) -> String {
         let (_, key) = self.current();
         let tag: [u8; TAG_BYTES] = key.pass.tag(&[jwt.as_bytes()]);
-        format!("{}.{jwt}", BASE64URL_NOPAD.encode(&tag))
+        format!("{}.{jwt}", Base64UrlUnpadded::encode_string(&tag))
     }
 
     /// The JWT and the claims of a pass cookie that is ours, belongs to `event` and is not over at `now`.
@@ -144,7 +144,7 @@ impl EdgeKeys {
             return Err(PassError::Malformed);
         }
         let (tag, jwt) = cookie.split_once('.').ok_or(PassError::Malformed)?;
-        let tag = BASE64URL_NOPAD.decode(tag.as_bytes()).map_err(|_| PassError::Malformed)?;
+        let tag = Base64UrlUnpadded::decode_vec(tag).map_err(|_| PassError::Malformed)?;
         let tag: [u8; TAG_BYTES] = tag.try_into().map_err(|_| PassError::Malformed)?;
         // The cookie names no key: each live one is tried, at most four.
         if !self.all().any(|key| key.pass.verifies(&[jwt.as_bytes()], &tag)) {
@@ -169,7 +169,7 @@ pub fn jwt_of(cookie: &str) -> Option<&str> {
 fn claims(jwt: &str) -> Option<PassClaims> {
     let mut parts = jwt.split('.');
     let (_header, payload, _signature) = (parts.next()?, parts.next()?, parts.next()?);
-    let json = BASE64URL_NOPAD.decode(payload.as_bytes()).ok()?;
+    let json = Base64UrlUnpadded::decode_vec(payload).ok()?;
     let claims: PassClaims = serde_json::from_slice(&json).ok()?;
     (parts.next().is_none() && claims.iss == ISSUER).then_some(claims)
 }

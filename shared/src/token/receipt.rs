@@ -7,7 +7,7 @@ use super::keys::ServerKeys;
 use crate::limiter::check::Charge;
 use crate::limiter::concurrency::Holder;
 use crate::time::Timestamp;
-use data_encoding::BASE64URL_NOPAD;
+use base64ct::{Base64UrlUnpadded, Encoding as _};
 use serde::{Deserialize, Serialize};
 
 /// What one check took.
@@ -46,7 +46,7 @@ impl ServerKeys {
         let body = postcard::to_allocvec(receipt).map_err(|_| InvalidReceipt)?;
         let (id, key) = self.current_with_id();
         let tag: ReceiptId = key.receipt.tag(&[&[id.0], &body]);
-        let text = BASE64URL_NOPAD.encode(&[&[id.0], tag.as_slice(), &body].concat());
+        let text = Base64UrlUnpadded::encode_string(&[&[id.0], tag.as_slice(), &body].concat());
         if text.len() > RECEIPT_CHARS_MAX { Err(InvalidReceipt) } else { Ok(text) }
     }
 
@@ -58,7 +58,7 @@ impl ServerKeys {
         if text.len() > RECEIPT_CHARS_MAX {
             return Err(InvalidReceipt);
         }
-        let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).map_err(|_| InvalidReceipt)?;
+        let bytes = Base64UrlUnpadded::decode_vec(text).map_err(|_| InvalidReceipt)?;
         let (id, rest) = bytes.split_first().ok_or(InvalidReceipt)?;
         let (tag, body) = rest.split_first_chunk::<TAG_BYTES>().ok_or(InvalidReceipt)?;
         let key = self.get(KeyId(*id)).ok_or(InvalidReceipt)?;

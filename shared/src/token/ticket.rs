@@ -9,8 +9,8 @@ use super::keys::{EdgeKeys, ServerKeys};
 use super::mac::leading;
 use crate::ids::{DeviceHash, Epoch, EventId, LaneId, Place, TicketNumber};
 use crate::time::Timestamp;
+use base64ct::{Base64UrlUnpadded, Encoding as _};
 use core::fmt;
-use data_encoding::BASE64URL_NOPAD;
 use sha2::{Digest, Sha256};
 
 /// What a ticket says. Its event is the one it was sealed for and is opened with.
@@ -104,7 +104,7 @@ impl ServerKeys {
         bytes.extend(edge_tag);
         let server_tag: [u8; SERVER_TAG_BYTES] = self.current().ticket(event).tag(&[&bytes]);
         bytes.extend(server_tag);
-        Ok(TicketText(BASE64URL_NOPAD.encode(&bytes)))
+        Ok(TicketText(Base64UrlUnpadded::encode_string(&bytes)))
     }
 
     /// Opens a ticket if both tags match: what joining again and redeeming need.
@@ -155,7 +155,7 @@ fn decode(text: &str) -> Result<[u8; TICKET_BYTES], TicketError> {
     if text.len() != TICKET_CHARS {
         return Err(TicketError::Malformed);
     }
-    BASE64URL_NOPAD.decode_mut(text.as_bytes(), &mut bytes).map_err(|_| TicketError::Malformed)?;
+    Base64UrlUnpadded::decode(text, &mut bytes).map_err(|_| TicketError::Malformed)?;
     Ok(bytes)
 }
 

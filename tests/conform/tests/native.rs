@@ -1,7 +1,5 @@
 //! `shared` keeps every vector, natively.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use conform::matrix::Run;
 use conform::native;
 use conform::reply::Hello;

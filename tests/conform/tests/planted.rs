@@ -30,7 +30,7 @@ enum Fault {
 /// A limiter that is right but for one fault. It shares no line with the one that Fairgate uses.
 struct Window {
     limit: i128,
-    window_us: u64,
+    length_us: u64,
     fault: Fault,
     keys: BTreeMap<String, Count>,
 }
@@ -48,7 +48,7 @@ impl Window {
         let key = if self.fault == Fault::KeysShareOneCount { "" } else { call.key("key") };
         let mut count = self.keys.get(key).cloned().unwrap_or_default();
         let now = if self.fault == Fault::ClockMayGoBack { call.t_us } else { call.t_us.max(count.last_us) };
-        let ends_us = count.began_us.saturating_add(self.window_us);
+        let ends_us = count.began_us.saturating_add(self.length_us);
         let is_over = if self.fault == Fault::WindowIsClosed { now > ends_us } else { now >= ends_us };
         if count.used != 0 && is_over {
             count.used = 0;
@@ -88,12 +88,12 @@ impl Window {
     }
 
     fn tell(&self, count: &Count, now: u64, cost: i128, passes: bool) -> Answer {
-        let left_us = count.began_us.saturating_add(self.window_us).saturating_sub(now);
+        let left_us = count.began_us.saturating_add(self.length_us).saturating_sub(now);
         let reset_us = if count.used == 0 { 0 } else { left_us };
         let wait_us = match self.fault {
             Fault::WaitIsShortByOne => left_us.saturating_sub(1),
             Fault::WaitIsLongByOne => left_us + 1,
-            Fault::WaitIsTheWholeWindow => self.window_us,
+            Fault::WaitIsTheWholeWindow => self.length_us,
             _ => left_us,
         };
         let never = cost > self.limit && self.fault != Fault::NeverIsNotYet;
@@ -130,7 +130,7 @@ fn verdict(vector: &Vector, fault: Fault) -> Verdict {
     let number = |field: &str| policy[field].as_u64().unwrap_or_default();
     let mut window = Window {
         limit: number("limit").into(),
-        window_us: number("window_us"),
+        length_us: number("window_us"),
         fault,
         keys: BTreeMap::new(),
     };

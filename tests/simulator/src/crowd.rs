@@ -3,6 +3,10 @@
 use crate::scenario::{Arrivals, Crowd, Habit, Scenario, Spread, Stay};
 
 /// One buyer. A run has up to millions of them.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four independent facts, in a byte each, of up to millions"
+)]
 #[derive(Clone, Debug)]
 pub(crate) struct Buyer {
     pub(crate) lane: u8,

@@ -8,7 +8,7 @@ use crate::{
     scenario::Scenario,
 };
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A published rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -81,7 +81,7 @@ struct Model<'a> {
     people: Vec<(Buyer, u32)>,
     arrived: usize,
     /// Numbers not called yet, by place in `people`.
-    waiting: BTreeMap<usize, ()>,
+    waiting: BTreeSet<usize>,
     present_waiting: u32,
     /// What happens in later seconds.
     entering: BTreeMap<u32, Vec<usize>>,
@@ -112,7 +112,7 @@ impl<'a> Model<'a> {
             order: Order::new(people.len() as u32 + 1),
             people,
             arrived: 0,
-            waiting: BTreeMap::new(),
+            waiting: BTreeSet::new(),
             present_waiting: 0,
             entering: BTreeMap::new(),
             leaving: BTreeMap::new(),
@@ -129,7 +129,7 @@ impl<'a> Model<'a> {
 
     fn second(&mut self, now_s: u32) {
         while self.people.get(self.arrived).is_some_and(|(_, comes_ms)| comes_ms / 1_000 <= now_s) {
-            self.waiting.insert(self.arrived, ());
+            self.waiting.insert(self.arrived);
             self.present_waiting += u32::from(self.people[self.arrived].0.present);
             self.arrived += 1;
         }
@@ -173,23 +173,22 @@ impl<'a> Model<'a> {
     }
 
     fn next(&mut self) -> Option<usize> {
-        let first = *self.waiting.first_key_value()?.0;
+        let first = *self.waiting.first()?;
         let is_here = |index: &usize| self.people[*index].0.present;
         match self.peer {
-            Peer::Oracle => self.waiting.keys().copied().find(is_here),
+            Peer::Oracle => self.waiting.iter().copied().find(is_here),
             Peer::MinuteBuckets => {
                 let minute = |index: usize| self.people[index].1 / 60_000;
-                let oldest = minute(self.waiting.keys().copied().find(is_here)?);
+                let oldest = minute(self.waiting.iter().copied().find(is_here)?);
                 let until = self.people.partition_point(|(_, comes_ms)| comes_ms / 60_000 <= oldest);
                 let from = self.chance.usize(first..until);
-                let asks =
-                    |from, until| self.waiting.range(from..until).map(|(index, ())| *index).find(is_here);
+                let asks = |from, until| self.waiting.range(from..until).copied().find(is_here);
                 asks(from, until).or_else(|| asks(first, from))
             }
             Peer::Lottery => {
                 let from = self.chance.usize(first..self.arrived);
-                let drawn = self.waiting.range(from..).next().or_else(|| self.waiting.first_key_value());
-                drawn.map(|(index, ())| *index)
+                let drawn = self.waiting.range(from..).next().or_else(|| self.waiting.first());
+                drawn.copied()
             }
             Peer::Counter | Peer::CounterWithExpiry | Peer::FixedOutflow => Some(first),
         }

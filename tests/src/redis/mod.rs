@@ -87,7 +87,7 @@ impl RedisServer {
             "no",
         ]);
         command.arg("--dir").arg(self.dir.path()).args(&self.arguments);
-        let mut process = Process::start(self.program, command, &self.dir.path().join("redis.log"))?;
+        let mut process = Process::start(self.program, &command, &self.dir.path().join("redis.log"))?;
         let started = Instant::now();
         while self.connection().await.is_err() {
             process.check_alive()?;

@@ -41,7 +41,7 @@ impl RedisSentinel {
             command.arg(&file).arg("--sentinel");
             sentinels.push(Process::start(
                 "a Sentinel",
-                command,
+                &command,
                 &dir.path().join(format!("sentinel-{nth}.log")),
             )?);
             ports.push(port);

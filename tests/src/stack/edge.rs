@@ -69,7 +69,7 @@ async fn spawn(setup: &EdgeSetup) -> Result<Process> {
         .env("FAIRGATE_CONFIG", &setup.config)
         .env("FAIRGATE_EDGE_KEYS", &setup.keys)
         .env("FAIRGATE_PLATFORM", "workerd");
-    let mut process = Process::start("the edge", command, &setup.log)?;
+    let mut process = Process::start("the edge", &command, &setup.log)?;
     let url = format!("http://localhost:{}{}", setup.address.port(), setup.ready_path);
     process.wait_for(&url, START_PATIENCE).await?;
     Ok(process)

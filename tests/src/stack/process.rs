@@ -20,11 +20,11 @@ pub struct Process {
 
 impl Process {
     /// Starts `command`; what it prints goes to the end of the file `log`.
-    pub fn start(name: &str, command: Command, log: &Path) -> Result<Self> {
+    pub fn start(name: &str, command: &Command, log: &Path) -> Result<Self> {
         let file = File::options().create(true).append(true).open(log);
         let file = file.with_context(|| format!("cannot write {}", log.display()))?;
         let program = command.get_program().to_string_lossy().into_owned();
-        let mut command = dying_with_us(&command);
+        let mut command = dying_with_us(command);
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         let child = spawn(command).with_context(|| format!("cannot start {name} ({program})"))?;
         Ok(Self { name: name.to_owned(), child, log: log.to_owned() })
@@ -151,7 +151,7 @@ mod tests {
     fn shell(dir: &RunDir, script: &str) -> Process {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        Process::start("a shell", command, &dir.path().join("shell.log")).unwrap()
+        Process::start("a shell", &command, &dir.path().join("shell.log")).unwrap()
     }
 
     #[tokio::test]

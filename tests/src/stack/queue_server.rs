@@ -54,7 +54,7 @@ impl QueueServer {
         if let Some(fault) = setup.plant {
             command.env("FAIRGATE_PLANT", fault);
         }
-        let mut process = Process::start("the queue server", command, &setup.log)?;
+        let mut process = Process::start("the queue server", &command, &setup.log)?;
         process.wait_for(&format!("{}/readyz", self.url()), START_PATIENCE).await?;
         self.process = Some(process);
         Ok(())

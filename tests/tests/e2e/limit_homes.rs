@@ -41,11 +41,14 @@ async fn press_at_once(stack: &Stack, presses: u16, address_of: fn(u16) -> u16) 
     (passed.len(), refused)
 }
 
+/// The address of the nth buyer.
+type AddressOf = fn(u16) -> u16;
+
 #[tokio::test]
 async fn of_twenty_at_once_against_ten_exactly_ten_pass_in_every_home() {
     let one_address = |_| 1;
     let own_addresses = |nth| nth;
-    let cases: [(String, &str, fn(u16) -> u16, &str); 4] = [
+    let cases: [(String, &str, AddressOf, &str); 4] = [
         (by_ip(10), "ip-cart", one_address, "RATE_LIMITED"),
         (by_shop(10, ""), "shop-cart", own_addresses, "SHOP_BUSY"),
         (by_shop(10, "lease = true"), "shop-cart", own_addresses, "SHOP_BUSY"),

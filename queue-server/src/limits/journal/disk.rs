@@ -64,13 +64,12 @@ impl Disk {
     }
 
     fn database(&mut self) -> Result<&Database, OpenError> {
-        let database = match self.database.take() {
-            Some(database) => database,
-            None => {
-                let database = (self.opener)()?;
-                check_format(&database)?;
-                database
-            }
+        let database = if let Some(database) = self.database.take() {
+            database
+        } else {
+            let database = (self.opener)()?;
+            check_format(&database)?;
+            database
         };
         Ok(self.database.insert(database))
     }

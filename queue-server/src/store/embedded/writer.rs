@@ -96,7 +96,9 @@ impl Writer {
                 if failed_commits > 0 {
                     info!(failed_commits, "commits hold again; operations are confirmed");
                 }
-                held.into_iter().for_each(|reply| reply());
+                for reply in held {
+                    reply();
+                }
             }
             Err(error) => {
                 if self.failed_commits == 0 {

@@ -14,8 +14,8 @@ use crate::{
     wire::{Phase, Status},
 };
 use askama::Template;
+use base64ct::{Base64, Encoding as _};
 use core::{fmt::Write as _, time::Duration};
-use data_encoding::BASE64;
 pub use refused::RefusedPage;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -319,5 +319,5 @@ static CONTENT_SECURITY_POLICY: LazyLock<String> = LazyLock::new(|| {
 
 /// How a content security policy names a style or a script.
 fn hash_of(text: &str) -> String {
-    format!("'sha256-{}'", BASE64.encode(&Sha256::digest(text.as_bytes())))
+    format!("'sha256-{}'", Base64::encode_string(&Sha256::digest(text.as_bytes())))
 }

@@ -16,7 +16,7 @@ pub struct Layers {
     /// Keeps the keys of one case apart from those of another in the same store.
     case: String,
     limiter: String,
-    layers: Vec<Layer>,
+    each: Vec<Layer>,
 }
 
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ impl Layers {
         } else {
             vec![Layer { name: ONE.to_owned(), policy: policy_of(&case.limiter, &case.policy)? }]
         };
-        Ok(Self { case: case.name.clone(), limiter: case.limiter.clone(), layers })
+        Ok(Self { case: case.name.clone(), limiter: case.limiter.clone(), each: layers })
     }
 
     /// Takes over the policy that a call names, if it names one.
@@ -48,11 +48,11 @@ impl Layers {
         if self.limiter != LAYERED {
             let limiter = limiter_of(changed).unwrap_or(&self.limiter);
             let policy = policy_of(limiter, changed)?;
-            self.layers.iter_mut().for_each(|layer| layer.policy = policy);
+            self.each.iter_mut().for_each(|layer| layer.policy = policy);
             return Ok(());
         }
         for (name, value) in &changed.0 {
-            let found = self.layers.iter_mut().find(|layer| layer.name == *name);
+            let found = self.each.iter_mut().find(|layer| layer.name == *name);
             *found.ok_or_else(|| format!("no layer `{name}`"))? = layer(name, value)?;
         }
         Ok(())
@@ -70,12 +70,12 @@ impl Layers {
             let key = key.hash().map_err(|error| error.to_string())?;
             Ok(Charge { inheritance, ..Charge::new(layer.policy, key, cost) })
         };
-        self.layers.iter().map(charge).collect()
+        self.each.iter().map(charge).collect()
     }
 
     /// The policies in force.
     pub fn policies(&self) -> impl Iterator<Item = &Policy> {
-        self.layers.iter().map(|layer| &layer.policy)
+        self.each.iter().map(|layer| &layer.policy)
     }
 
     /// The fields of an answer: the least that remains, the longest times, and what binds.
@@ -94,7 +94,7 @@ impl Layers {
         answer.insert("delay_us".to_owned(), refusal.map_or(delay.max().into(), |_| Value::Null));
         let wait = refusal.map_or(Some(Duration::ZERO), |refusal| refusal.retry_after);
         tell_wait(&mut answer, wait, refusal.is_none());
-        let bound_by = refusal.and_then(|refusal| self.layers.get(refusal.bound_by));
+        let bound_by = refusal.and_then(|refusal| self.each.get(refusal.bound_by));
         answer.insert("bound_by".to_owned(), bound_by.map(|layer| layer.name.as_str()).into());
         answer
     }

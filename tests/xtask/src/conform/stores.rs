@@ -68,7 +68,7 @@ pub(super) fn ask_redis(program: &str, vectors: &[Vector]) -> Result<(Hello, Vec
         "no",
     ]);
     command.arg("--dir").arg(dir.path());
-    let mut server = Process::start(program, command, &dir.path().join("redis.log"))?;
+    let mut server = Process::start(program, &command, &dir.path().join("redis.log"))?;
     let ahead = SystemTime::now().duration_since(UNIX_EPOCH)? + HOUR;
     let replies = runtime()?.block_on(async {
         listening(address, &mut server)?;

@@ -56,7 +56,7 @@ async fn post(bundle: &Path, cases: String) -> Result<String> {
     let [address] = free_addresses()?;
     let mut command = Command::new(workerd()?);
     command.arg("serve").arg(bundle.join("workerd.capnp")).arg(format!("--socket-addr=http={address}"));
-    let mut worker = Process::start("the suite's Worker", command, &dir.path().join("worker.log"))?;
+    let mut worker = Process::start("the suite's Worker", &command, &dir.path().join("worker.log"))?;
     let url = format!("http://{address}/");
     worker.wait_for(&url, PATIENCE).await?;
     let client = reqwest::Client::builder().timeout(PATIENCE).build()?;
