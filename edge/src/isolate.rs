@@ -6,6 +6,7 @@ use shared::http::client::ClientAddress;
 use shared::ids::EventId;
 use shared::limiter::key::TableSeed;
 use shared::token::EdgeKeys;
+use shared::tree;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -81,7 +82,7 @@ impl Isolate {
         let events: Vec<EventId> = config.events.iter().map(|event| event.id.clone()).collect();
         let keys = keys.prepared_for(&events);
         let room = |event: EventId| (event.clone(), known_rooms.get(&event).cloned().unwrap_or_default());
-        let rooms = events.into_iter().map(room).collect();
+        let rooms = tree::map(events.into_iter().map(room));
         Self { config, keys, platform, rooms, memory }
     }
 

@@ -11,4 +11,5 @@ pub mod limiter;
 pub mod room;
 pub mod time;
 pub mod token;
+pub mod tree;
 pub mod wire;

@@ -9,6 +9,7 @@ use shared::limiter::home::{HomeReply, HomeRequest, Keeping};
 use shared::limiter::key::KeyHash;
 use shared::limiter::table::LimiterTable;
 use shared::time::Timestamp;
+use shared::tree;
 use std::cell::{RefCell, RefMut};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -113,7 +114,7 @@ impl Inner {
 
     fn answer(&mut self, state: &State, request: &HomeRequest, now: Timestamp) -> Result<HomeReply> {
         let is_kept = |charge: &&Charge| Keeping::may_be_written(&charge.policy);
-        let keys: BTreeSet<KeyHash> = request.charges().filter(is_kept).map(|charge| charge.key).collect();
+        let keys = tree::set(request.charges().filter(is_kept).map(|charge| charge.key));
         let before: Vec<Option<Record>> = keys.iter().map(|key| self.table.record(*key)).collect();
         self.table.sweep(SWEPT_PER_CALL, now);
         let unrecorded = self.table.unrecorded_checks();

@@ -8,6 +8,7 @@ use super::section::{Section, Value};
 use super::site::parse_network;
 use super::unique::Unique;
 use crate::http::client::ClientAddress;
+use crate::tree;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -144,7 +145,7 @@ impl Callers {
         }
         self.bypassed_networks = NetworkSet::new(&networks);
         let tokens = section.list("token_sha256", KEYS_MAX);
-        self.bypass_tokens = tokens.iter().filter_map(|item| item.parsed(parse_hash)).collect();
+        self.bypass_tokens = tree::set(tokens.iter().filter_map(|item| item.parsed(parse_hash)));
         for item in section.list("clients", CLIENTS_MAX) {
             let find = |id: &str| self.clients.iter().position(|client| client.id == id);
             let index = item.parsed(|id| find(id).ok_or("no [[client]] has this id"));

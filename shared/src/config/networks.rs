@@ -21,7 +21,7 @@ impl NetworkSet {
     /// The set of these networks; what lies in another, or beside it and makes one with it, is merged.
     pub fn new(networks: &[IpNet]) -> Self {
         let mut prefixes = IpNet::aggregate(&networks.to_vec());
-        prefixes.sort_by_key(IpNet::network);
+        prefixes.sort_unstable_by_key(IpNet::network);
         Self { prefixes }
     }
 

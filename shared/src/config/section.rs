@@ -39,7 +39,7 @@ impl<'d> Report<'d> {
     /// Everything noted, in the order of the lines.
     pub(super) fn into_errors(self) -> ConfigErrors {
         let mut errors = self.errors.into_inner();
-        errors.sort();
+        errors.sort_unstable();
         ConfigErrors(errors)
     }
 }

@@ -11,6 +11,7 @@ use super::{
 use crate::http::cookie::{CookieDomain, CookieMode};
 use crate::http::path::CanonicalPath;
 use crate::ids::EventId;
+use crate::tree;
 use core::net::SocketAddr;
 use ipnet::IpNet;
 use std::collections::BTreeMap;
@@ -105,7 +106,7 @@ impl Config {
             .iter()
             .enumerate()
             .flat_map(|(index, shop)| shop.hosts.iter().map(move |host| (host, index)));
-        let shops_by_host = hosts.map(|(host, index)| (host.clone(), index)).collect();
+        let shops_by_host = tree::map(hosts.map(|(host, index)| (host.clone(), index)));
         let policies = policies.into_all();
         Some(Self {
             site: site?,

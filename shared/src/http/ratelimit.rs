@@ -75,8 +75,10 @@ pub fn rate_limit_fields(reports: &[QuotaReport<'_>]) -> RateLimitFields {
 
 /// The fields for what these policies said to one request.
 pub fn rate_limit_fields_in(draft: Draft, reports: &[QuotaReport<'_>]) -> RateLimitFields {
-    let mut tightest_first: Vec<&QuotaReport<'_>> = reports.iter().collect();
-    tightest_first.sort_by_key(|report| tightness(report.decision));
+    let mut tightest_first: Vec<(usize, &QuotaReport<'_>)> = reports.iter().enumerate().collect();
+    tightest_first.sort_unstable_by_key(|(index, report)| (tightness(report.decision), *index));
+    let tightest_first: Vec<&QuotaReport<'_>> =
+        tightest_first.into_iter().map(|(_, report)| report).collect();
     let refused = tightest_first.iter().filter(|report| !report.decision.is_allowed());
     let mut fields = RateLimitFields {
         rate_limit: String::new(),

@@ -97,8 +97,10 @@ impl ConcurrencyPolicy {
             return Transition::denied(state, now, remaining, retry_after, reset_after);
         };
         let permit = Permit { holder, cost, ends_at: now.saturating_add(self.life()) };
-        let mut permits: Vec<Permit> = others().chain(core::iter::once(permit)).collect();
-        permits.sort_by_key(|permit| permit.ends_at);
+        let mut permits: Vec<Permit> = others().collect();
+        // Those that end first stand first.
+        let place = permits.partition_point(|held| held.ends_at <= permit.ends_at);
+        permits.insert(place, permit);
         let reset_after = permits.last().map_or(Duration::ZERO, |permit| permit.ends_at.since(now));
         let state = ConcurrencyState { permits: permits.into(), last_admitted: now };
         Transition::allowed(state, now, free.saturating_sub(cost), reset_after)

@@ -1,6 +1,7 @@
 //! The secrets from which all keys come, one per key id, and their text form.
 
 use super::mac::Secret;
+use crate::tree;
 use base64ct::{Base64UrlUnpadded, Encoding as _};
 use core::fmt;
 use std::collections::BTreeMap;
@@ -46,7 +47,7 @@ pub struct MasterKeys(pub(crate) Ring);
 impl MasterKeys {
     /// The keyring of a first start: key id 1 with 32 random bytes of the host.
     pub fn first(secret: [u8; 32]) -> Self {
-        Self(Ring { current: KeyId(1), secrets: BTreeMap::from([(KeyId(1), secret)]) })
+        Self(Ring { current: KeyId(1), secrets: tree::map([(KeyId(1), secret)]) })
     }
 
     /// This keyring with one more secret, which verifies but does not sign yet.
@@ -140,7 +141,11 @@ impl Ring {
         }
         let current = parts.next().and_then(|part| part.strip_prefix("current="));
         let current = current.and_then(|id| id.parse().ok()).ok_or(KeyringError::Malformed)?;
-        let secrets = parts.map(parse_secret).collect::<Option<_>>().ok_or(KeyringError::Malformed)?;
+        let mut secrets = BTreeMap::new();
+        for part in parts {
+            let (id, secret) = parse_secret(part).ok_or(KeyringError::Malformed)?;
+            secrets.insert(id, secret);
+        }
         let ring = Self { current: KeyId(current), secrets };
         // Printing again settles order, repeated ids, leading zeros and signs in one comparison.
         if ring.to_text(kind) == text { ring.checked() } else { Err(KeyringError::Malformed) }

@@ -3,6 +3,7 @@
 use super::keyring::{EDGE, KeyId, KeyringError, MasterKeys, Ring};
 use super::mac::{MacKey, RootKey, Secret};
 use crate::ids::EventId;
+use crate::tree;
 use core::fmt;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -48,7 +49,7 @@ impl EdgeKeys {
     }
 
     fn from_ring(ring: Ring) -> Self {
-        let by_id = ring.secrets.iter().map(|(id, secret)| (*id, EdgeKey::new(secret))).collect();
+        let by_id = tree::map(ring.secrets.iter().map(|(id, secret)| (*id, EdgeKey::new(secret))));
         Self { ring, by_id }
     }
 
@@ -105,9 +106,8 @@ impl ServerKeys {
     /// Derives all keys.
     pub fn new(master: &MasterKeys) -> Self {
         let Ring { current, secrets } = &master.0;
-        let masters: BTreeMap<_, _> =
-            secrets.iter().map(|(id, secret)| (*id, MasterKey::new(secret))).collect();
-        let secrets = masters.iter().map(|(id, master)| (*id, master.edge_root)).collect();
+        let masters = tree::map(secrets.iter().map(|(id, secret)| (*id, MasterKey::new(secret))));
+        let secrets = tree::map(masters.iter().map(|(id, master)| (*id, master.edge_root)));
         Self { edge: EdgeKeys::from_ring(Ring { current: *current, secrets }), masters }
     }
 
@@ -171,7 +171,7 @@ impl TicketKeys {
     }
 
     fn prepare(&mut self, events: &[EventId]) {
-        self.prepared = events.iter().map(|event| (event.clone(), self.derived(event))).collect();
+        self.prepared = tree::map(events.iter().map(|event| (event.clone(), self.derived(event))));
     }
 
     fn of(&self, event: &EventId) -> Cow<'_, MacKey> {

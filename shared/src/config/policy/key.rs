@@ -95,7 +95,7 @@ impl PolicyKey {
                 parts.push(part);
             }
         }
-        parts.sort();
+        parts.sort_unstable();
         let key = Self { parts };
         match key.contradiction() {
             Some(message) => value.error(message),

@@ -67,10 +67,11 @@ impl<'a> Plan<'a> {
     pub fn limits(&self, stage: Stage, subject: &Subject<'a>) -> Vec<Limit<'a>> {
         let choices = self.limits.iter().copied().flatten();
         let limits = choices.filter_map(|choice| limit(chosen(choice, subject)?, subject));
-        let mut limits: Vec<Limit<'a>> = limits.filter(|limit| stage_of(limit.home) == stage).collect();
+        let limits = limits.filter(|limit| stage_of(limit.home) == stage);
+        let mut limits: Vec<(usize, Limit<'a>)> = limits.enumerate().collect();
         // Devices before addresses: of equal waits the first one is named.
-        limits.sort_by_key(|limit| limit.home);
-        limits
+        limits.sort_unstable_by_key(|(index, limit)| (limit.home, *index));
+        limits.into_iter().map(|(_, limit)| limit).collect()
     }
 }
 

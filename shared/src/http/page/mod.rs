@@ -8,6 +8,7 @@ use super::{
     language::Language,
     reason::{Reason, ReasonUse},
 };
+use crate::tree;
 use crate::{
     ids::EventId,
     time::Timestamp,
@@ -150,7 +151,7 @@ impl WaitingPage<'_> {
             return_path: self.return_path,
             status: if let Standing::Holding(status) = self.standing { status } else { None },
             words,
-            reasons: told.map(|reason| (reason.code(), reason.message(self.language))).collect(),
+            reasons: tree::map(told.map(|reason| (reason.code(), reason.message(self.language)))),
         };
         serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c")
     }
