@@ -205,7 +205,7 @@ fn the_shop_is_kept_full_and_everyone_who_stays_gets_in() {
         used += inside.len();
     }
     assert!(to_come.is_empty(), "{} never got in", to_come.len());
-    assert!(seconds <= 45, "took {seconds} s at a mean use of {used} session seconds");
+    assert!(seconds <= 50, "took {seconds} s at a mean use of {used} session seconds");
 }
 
 /// A crash burns numbers that nobody owns: the line runs over them at once and expects nobody.

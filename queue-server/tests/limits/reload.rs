@@ -40,6 +40,7 @@ async fn the_same_file_again_gives_no_fresh_quota() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("fairgate.toml");
     fs::write(&path, CONFIG).unwrap();
+    server.app.limits.live.now().access.save(dir.path()).unwrap();
     let mut reload = Reload::new(path, dir.path().to_owned(), server.app.config.clone());
     assert!(server.passes("device", "a", 10).await);
     for _ in 0..5 {

@@ -82,7 +82,7 @@ mod tests {
         check(
             "path = \"/health\"",
             "path = \"/CART//items\"",
-            &["the bypass /CART//items opens nothing where POST /cart/items"],
+            &["the bypass /cart/items opens nothing where POST /cart/items"],
         );
         check(
             "origin = \"http://127.0.0.1:8702\"",

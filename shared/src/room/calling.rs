@@ -22,7 +22,7 @@ pub struct Law {
     come_before: Option<u64>,
     ended_before: Option<u64>,
     /// Sessions that end per second, in millionths, as a running mean.
-    ending_micro: [u64; 2],
+    ending_micro: u64,
     stopped: bool,
     /// Time in which the line could move: held and stopped lines have no pace.
     moving: Duration,
@@ -121,9 +121,8 @@ fn unmeasured(settings: &RoomSettings) -> Pace {
 const SHOW_UP_MIN_PPM: u64 = 100_000;
 /// So few come at least, so this many calls bring one redemption at most.
 const CALLS_PER_ADMISSION_MAX: u64 = 10;
-/// Ticks over which ending sessions are averaged. The lower mean counts: the longer one while ends begin to come in a wave, the
-/// shorter one as soon as the wave is over.
-const ENDING_MEMORIES: [u64; 2] = [4, 24];
+/// Ticks over which ending sessions are averaged.
+const ENDING_MEMORY: u64 = 8;
 const WATCHED_TICKS: usize = 15;
 /// Below this many expected arrivals in the watched time, silence says nothing.
 const WATCHED_MIN_MICRO: u64 = 10_000_000;
@@ -279,10 +278,8 @@ impl Law {
         let total = facts.sessions_ended_total;
         let ended = total.saturating_sub(self.ended_before.unwrap_or(total)).saturating_mul(PPM);
         self.ended_before = Some(total);
-        for (mean_micro, memory) in self.ending_micro.iter_mut().zip(ENDING_MEMORIES) {
-            let weighed = mean_micro.saturating_mul(memory.saturating_sub(1)).saturating_add(ended);
-            *mean_micro = weighed.checked_div(memory).unwrap_or(0);
-        }
+        let weighed = self.ending_micro.saturating_mul(ENDING_MEMORY.saturating_sub(1)).saturating_add(ended);
+        self.ending_micro = weighed.checked_div(ENDING_MEMORY).unwrap_or(0);
     }
 
     /// Expected redemptions to call for now, in millionths: what capacity has free for them and what the admission rate lets through,
@@ -292,8 +289,7 @@ impl Law {
     fn free_micro(&self, settings: &RoomSettings, facts: &Facts, pending_micro: u64) -> u64 {
         let delay_s = facts.lanes.iter().map(|lane| median_s(&lane.delays)).min().unwrap_or(0);
         let inside = u64::from(facts.sessions).saturating_mul(PPM);
-        let ending_micro = self.ending_micro.into_iter().min().unwrap_or(0);
-        let staying = inside.saturating_sub(ending_micro.saturating_mul(delay_s));
+        let staying = inside.saturating_sub(self.ending_micro.saturating_mul(delay_s));
         let at_door = u64::from(facts.at_door).saturating_mul(PPM);
         let pending_micro = if self.planted.has(Fault::PipelineForgotten) { 0 } else { pending_micro };
         let coming = at_door.saturating_add(pending_micro);

@@ -92,7 +92,7 @@ reasons! {
         "Your pass has run out. Return to the line."
         "您的入場憑證已逾期，請回到排隊頁面。";
     ProofInvalid "PROOF_INVALID" Refusal 400 Blank Never
-        "The device proof is no text, or longer than 4 KB. (Proofs are not verified yet.)"
+        "The device proof is no text, or longer than 4 KB; proofs are not verified yet."
         "We could not confirm this device. Try again."
         "無法確認您的裝置，請再試一次。";
 
