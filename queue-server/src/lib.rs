@@ -13,6 +13,7 @@ pub mod limits;
 pub mod listen;
 pub mod metrics;
 pub mod plant;
+pub mod redis;
 pub mod reload;
 pub mod rooms;
 pub mod serve;

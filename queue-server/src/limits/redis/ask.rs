@@ -1,12 +1,12 @@
 //! One call to Redis, repeated until its script decides.
 
 use super::bytes::{cost_of, double, policy_bytes};
-use super::link::LinkError;
 use super::reply::{Reply, Said};
-use super::script::{Call, Known, Prelude, Script};
+use super::script::{Call, Known, Prelude};
 use super::{RedisLimits, ScriptClock};
 use crate::limits::store::{Answer, LimitStoreError, Timed};
-use redis::{ErrorKind, RedisError, ServerErrorKind, Value};
+use crate::redis::LinkError;
+use redis::{ErrorKind, RedisError, ServerErrorKind};
 use shared::limiter::check::{CHARGES_MAX, Charge};
 use shared::limiter::concurrency::Holder;
 use shared::limiter::{Inheritance, Policy};
@@ -52,7 +52,7 @@ impl RedisLimits {
             let is_one = call == Call::Check && keys.len() == 1 && known != Known::All;
             let script = self.scripts.get(if is_one { Call::CheckOne } else { call }, self.prelude(), known);
             let arguments = self.arguments(call, &asked, &moments)?;
-            let value = self.run(&script, &keys, &arguments).await?;
+            let value = script.run(&self.link, &keys, &arguments).await.map_err(unanswered)?;
             let reply = Reply::read(value).ok_or_else(|| misconfigured("not a reply of our scripts"))?;
             self.seen_us.store(reply.now.as_micros(), Ordering::Relaxed);
             match reply.said {
@@ -64,26 +64,6 @@ impl RedisLimits {
             }
         }
         Err(LimitStoreError::Unavailable)
-    }
-
-    /// By its name; with its text where Redis has forgotten it, and that cannot fail for the same reason.
-    async fn run(
-        &self,
-        script: &Script,
-        keys: &[String],
-        arguments: &[Vec<u8>],
-    ) -> Result<Value, LimitStoreError> {
-        let command = |verb: &str, what: &str| {
-            let mut command = redis::cmd(verb);
-            command.arg(what).arg(keys.len()).arg(keys).arg(arguments);
-            command
-        };
-        match self.link.send(&command("EVALSHA", &script.sha1)).await {
-            Err(LinkError::Refused(error)) if error.kind() == NO_SCRIPT => {
-                self.link.send(&command("EVAL", &script.source)).await.map_err(unanswered)
-            }
-            sent => sent.map_err(unanswered),
-        }
     }
 
     fn prelude(&self) -> Prelude {
@@ -162,8 +142,6 @@ fn is_passing(error: &RedisError) -> bool {
         _ => matches!(error.code(), Some("OOM" | "BUSY" | "NOREPLICAS" | "MISCONF")),
     }
 }
-
-const NO_SCRIPT: ErrorKind = ErrorKind::Server(ServerErrorKind::NoScript);
 
 /// One for each charge that may need its calendar, twice at most when a period ends meanwhile; one for changed policies.
 const TRIES_MAX: usize = 2 * CHARGES_MAX + 2;

@@ -1,24 +1,21 @@
 #![doc = include_str!("README.md")]
 
-mod address;
 mod ask;
 mod bytes;
 mod key;
-mod link;
 mod reply;
 mod script;
 mod stored;
 
-pub use address::AddressError;
+pub use crate::redis::AddressError;
 pub use bytes::BeyondRedis;
 pub use stored::decode;
 
 use super::store::{Answer, LimitStore, Timed};
-use address::Address;
+use crate::redis::{Address, Link};
 use ask::{Asked, misconfigured};
 use async_trait::async_trait;
 use bytes::policy_bytes;
-use link::Link;
 use reply::{Said, decisions};
 use script::{Call, Scripts};
 use shared::limiter::Policy;

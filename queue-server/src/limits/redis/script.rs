@@ -2,6 +2,7 @@
 //! line at every call.
 
 use super::bytes::tag;
+use crate::redis::Script;
 use shared::limiter::Policy;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -60,13 +61,6 @@ pub(super) struct Scripts {
     made: RwLock<HashMap<(Call, Prelude, Known), Arc<Script>>>,
 }
 
-/// One script, and the name by which Redis remembers it.
-#[derive(Debug)]
-pub(super) struct Script {
-    pub(super) source: String,
-    pub(super) sha1: String,
-}
-
 impl Scripts {
     pub(super) fn get(&self, call: Call, prelude: Prelude, known: Known) -> Arc<Script> {
         let name = (call, prelude, known);
@@ -77,13 +71,6 @@ impl Scripts {
         drop(made);
         let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(made.entry(name).or_insert_with(|| Arc::new(Script::new(compose(call, prelude, known)))))
-    }
-}
-
-impl Script {
-    fn new(source: String) -> Self {
-        let sha1 = redis::Script::new(&source).get_hash().to_owned();
-        Self { source, sha1 }
     }
 }
 

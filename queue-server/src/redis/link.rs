@@ -12,7 +12,7 @@ use tracing::{info, warn};
 
 /// Clones share the connection.
 #[derive(Clone)]
-pub(super) struct Link(Arc<Shared>);
+pub(crate) struct Link(Arc<Shared>);
 
 struct Shared {
     address: Address,
@@ -38,7 +38,7 @@ enum Connection {
 
 /// Why a command has no answer.
 #[derive(Debug)]
-pub(super) enum LinkError {
+pub(crate) enum LinkError {
     /// No connection, or no answer in time.
     Gone,
     /// Redis refuses.
@@ -47,24 +47,24 @@ pub(super) enum LinkError {
 
 impl Link {
     /// Begins to connect, and goes on until it is. `budget` is the time limit of a call.
-    pub(super) fn open(address: Address, budget: Duration) -> Self {
+    pub(crate) fn open(address: Address, budget: Duration) -> Self {
         let line = RwLock::new(Line { connection: None, generation: 0, silent_calls: 0 });
         let opened = Self(Arc::new(Shared { address, budget, line }));
         tokio::spawn(connect(Arc::downgrade(&opened.0)));
         opened
     }
 
-    pub(super) fn budget(&self) -> Duration {
+    pub(crate) fn budget(&self) -> Duration {
         self.0.budget
     }
 
     /// Whether there is a connection.
-    pub(super) fn is_up(&self) -> bool {
+    pub(crate) fn is_up(&self) -> bool {
         self.0.line.read().unwrap_or_else(PoisonError::into_inner).connection.is_some()
     }
 
     /// Sends one command. The caller limits the time, and tells [`Link::silent`] when it ran out.
-    pub(super) async fn send(&self, command: &Cmd) -> Result<Value, LinkError> {
+    pub(crate) async fn send(&self, command: &Cmd) -> Result<Value, LinkError> {
         let (connection, generation) = {
             let line = self.0.line.read().unwrap_or_else(PoisonError::into_inner);
             (line.connection.clone(), line.generation)
@@ -85,7 +85,7 @@ impl Link {
 
     /// A call had no answer in time. After some of them in a row the connection counts as lost: a machine that is gone
     /// says nothing, for minutes.
-    pub(super) fn silent(&self) {
+    pub(crate) fn silent(&self) {
         let generation = {
             let mut line = self.0.line.write().unwrap_or_else(PoisonError::into_inner);
             line.silent_calls = line.silent_calls.saturating_add(1);

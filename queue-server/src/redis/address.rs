@@ -17,7 +17,7 @@ pub enum AddressError {
 }
 
 /// How to reach Redis.
-pub(super) enum Address {
+pub(crate) enum Address {
     Single(Client),
     Sentinel(tokio::sync::Mutex<SentinelClient>),
     Cluster(ClusterClient),
@@ -26,7 +26,7 @@ pub(super) enum Address {
 impl Address {
     /// `redis://`, also as `valkey://`; with `+sentinel` or `+cluster` several hosts. Before the first host `user:password@`
     /// may stand, behind the last `/database`, for Sentinels `/name` and then `/database`.
-    pub(super) fn parse(url: &str, budget: Duration) -> Result<Self, AddressError> {
+    pub(crate) fn parse(url: &str, budget: Duration) -> Result<Self, AddressError> {
         let (scheme, rest) = url.split_once("://").ok_or(AddressError::Form)?;
         let kind =
             scheme.strip_prefix("redis").or(scheme.strip_prefix("valkey")).ok_or(AddressError::Form)?;
@@ -77,7 +77,7 @@ fn host_and_port(text: &str) -> Result<ConnectionAddr, AddressError> {
 }
 
 /// A connection may take as many times the budget of a call.
-pub(super) const CONNECT_BUDGETS: u32 = 10;
+pub(crate) const CONNECT_BUDGETS: u32 = 10;
 
 #[cfg(test)]
 mod tests {
