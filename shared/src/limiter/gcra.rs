@@ -100,6 +100,7 @@ impl GcraPolicy {
     }
 
     /// [`check`](Self::check) of a state that lies where it is kept.
+    #[inline]
     pub(super) fn take(&self, state: &mut GcraState, now: Timestamp, cost: Cost) -> Decision {
         let now = now.max(state.last_admitted);
         let debt = self.debt_at(*state, now);
@@ -186,17 +187,20 @@ impl GcraPolicy {
     /// A policy whose burst or rate is 0. The rate and the period only keep the divisions defined.
     const DENY_ALL: Self = Self { burst_capacity: 0, rate: NonZeroU64::MIN, period: NonZeroU64::MIN };
 
+    #[inline]
     fn denied(&self, debt: u64, retry_after: Option<Duration>) -> Decision {
         let (remaining, reset_after) = (self.units_free(debt), self.time_for(debt));
         Decision::Denied { remaining, retry_after, reset_after }
     }
 
     /// Parts of the whole burst; fits by [`GcraPolicy::new`].
+    #[inline]
     const fn full(&self) -> u64 {
         self.burst_capacity.saturating_mul(self.period.get())
     }
 
     /// Parts not come back at `now`, at most the whole burst.
+    #[inline]
     fn debt_at(&self, state: GcraState, now: Timestamp) -> u64 {
         let passed_us = now.as_micros().saturating_sub(state.last_admitted.as_micros());
         state.debt.saturating_sub(passed_us.saturating_mul(self.rate.get())).min(self.full())
@@ -208,12 +212,14 @@ impl GcraPolicy {
     }
 
     /// Time in which `parts` come back, rounded up: never too early, and 1 µs before it some are missing.
+    #[inline]
     fn time_for(&self, parts: u64) -> Duration {
         // In lowest terms most rates are 1, and a division takes as long as the rest of a check.
         Duration::from_micros(if self.rate.get() == 1 { parts } else { parts.div_ceil(self.rate.get()) })
     }
 
     /// Whole units free beside `debt`, rounded down.
+    #[inline]
     fn units_free(&self, debt: u64) -> Cost {
         let free = self.full().saturating_sub(debt);
         if free < self.period.get() { 0 } else { free / self.period }

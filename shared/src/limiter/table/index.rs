@@ -28,6 +28,7 @@ impl Index {
     }
 
     /// The position of the entry with this slot hash that `is_it`.
+    #[inline]
     pub(super) fn find(&self, slot: u64, is_it: impl Fn(usize) -> bool) -> Option<usize> {
         let page = self.pages.get(self.page_of(slot))?;
         page.positions.find(slot, |position| is_it(widen(*position))).copied().map(widen)
@@ -93,6 +94,7 @@ impl Index {
         true
     }
 
+    #[inline]
     fn page_of(&self, slot: u64) -> usize {
         self.directory.get(widen(prefix(slot, self.depth))).copied().map_or(0, widen)
     }
@@ -110,11 +112,13 @@ impl Page {
 
 /// The first `depth` of the bits by which pages split, 11 to 26. A page itself uses the lowest bits and the highest, and
 /// shards those between.
+#[inline]
 fn prefix(slot: u64, depth: u32) -> u32 {
     let share = u32::try_from((slot >> 11) & ((1 << DEPTH_MAX) - 1)).unwrap_or(0);
     share >> DEPTH_MAX.saturating_sub(depth)
 }
 
+#[inline]
 fn widen(index: u32) -> usize {
     usize::try_from(index).unwrap_or(usize::MAX)
 }

@@ -96,7 +96,7 @@ impl LimiterTable {
     /// [`check`](Self::check) of one charge that nobody holds, without an allocation of its own.
     #[inline]
     pub fn check_one(&mut self, charge: &Charge, now: Timestamp) -> Decision {
-        self.check_at(self.slot_of(charge.key), charge, now)
+        self.check_at(self.slot_of(charge.key), *charge, now)
     }
 
     /// What [`check`](Self::check) would answer, without taking anything or starting a lock: `Allowed` where this cost
@@ -192,13 +192,19 @@ impl LimiterTable {
     }
 
     /// [`check_one`](Self::check_one) of the key whose slot hash is known.
-    fn check_at(&mut self, slot: u64, charge: &Charge, now: Timestamp) -> Decision {
+    #[inline]
+    fn check_at(&mut self, slot: u64, charge: Charge, now: Timestamp) -> Decision {
         let Some(position) = self.find(slot, charge.key) else { return self.check_new(slot, charge, now) };
-        if let Some((policy, state)) = self.gcra_at(position, charge) {
-            return policy.take(state, now, charge.cost);
+        match self.gcra_at(position, &charge.policy) {
+            Some((policy, state)) => policy.take(state, now, charge.cost),
+            None => self.check_known(position, charge, now),
         }
-        let transition = self.judge(Some(position), charge, None, now, charge.cost);
-        if is_stored(charge, &transition.decision) {
+    }
+
+    /// [`check_at`](Self::check_at) of a key with an entry, whatever counts it.
+    fn check_known(&mut self, position: usize, charge: Charge, now: Timestamp) -> Decision {
+        let transition = self.judge(Some(position), &charge, None, now, charge.cost);
+        if is_stored(&charge, &transition.decision) {
             self.keep(position, &charge.policy, transition.state);
         }
         transition.decision
@@ -206,21 +212,18 @@ impl LimiterTable {
 
     /// What nearly every request meets: GCRA, under the policy that has counted the key. It is changed in place, because
     /// copies of states cost as much as the decision.
-    fn gcra_at<'c>(
-        &mut self,
-        position: usize,
-        charge: &'c Charge,
-    ) -> Option<(&'c GcraPolicy, &mut GcraState)> {
+    #[inline]
+    fn gcra_at(&mut self, position: usize, policy: &Policy) -> Option<(GcraPolicy, &mut GcraState)> {
         let (id, state) = self.entries.get_mut(position)?.gcra_mut()?;
-        match (self.policies.get(id)?, &charge.policy) {
-            (Policy::Gcra(held), Policy::Gcra(policy)) if held == policy => Some((policy, state)),
+        match (self.policies.get(id)?, policy) {
+            (Policy::Gcra(held), Policy::Gcra(policy)) if held == policy => Some((*policy, state)),
             _ => None,
         }
     }
 
-    fn check_new(&mut self, slot: u64, charge: &Charge, now: Timestamp) -> Decision {
+    fn check_new(&mut self, slot: u64, charge: Charge, now: Timestamp) -> Decision {
         self.make_room(1, now);
-        let transition = self.judge(None, charge, None, now, charge.cost);
+        let transition = self.judge(None, &charge, None, now, charge.cost);
         if charge.cost == 0 || !transition.decision.is_allowed() {
             return transition.decision;
         }
@@ -304,6 +307,7 @@ impl LimiterTable {
         key.slot_hash(self.seed)
     }
 
+    #[inline]
     fn find(&self, slot: u64, key: KeyHash) -> Option<usize> {
         self.index.find(slot, |position| self.entries.get(position).is_some_and(|entry| entry.key == key))
     }

@@ -54,7 +54,7 @@ impl ShardedTable {
     #[inline]
     pub fn check_one(&self, charge: &Charge, now: Timestamp) -> Decision {
         let slot = charge.key.slot_hash(self.seed);
-        self.lock(Self::shard_of(slot)).check_at(slot, charge, now)
+        self.lock(Self::shard_of(slot)).check_at(slot, *charge, now)
     }
 
     /// See [`LimiterTable::peek`]. Each key is looked at by itself.
@@ -131,10 +131,12 @@ impl ShardedTable {
     }
 
     /// By bits that the index of a table does not use.
+    #[inline]
     fn shard_of(slot: u64) -> usize {
         usize::try_from((slot >> 43) & u64::from(u8::MAX)).unwrap_or(0) % SHARDS
     }
 
+    #[inline]
     #[expect(clippy::indexing_slicing, reason = "a remainder by the number of shards is one of them")]
     fn lock(&self, shard: usize) -> MutexGuard<'_, LimiterTable> {
         self.shards[shard % SHARDS].lock()
@@ -143,10 +145,11 @@ impl ShardedTable {
 
 impl Shard {
     /// No code of a table panics. Were it to, a table with one key amiss would still be better than none.
+    #[inline]
     fn lock(&self) -> MutexGuard<'_, LimiterTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Many more than threads, so that two of them want the same lock in few of their calls.
-const SHARDS: usize = 16;
+const SHARDS: usize = 32;
