@@ -14,11 +14,18 @@ pub const RENEWAL_TIME_MAX: Duration = Duration::from_secs(2);
 pub struct Renewal {
     /// A copy younger than this is used without asking for a newer one.
     fresh_for: Duration,
-    /// After this time without any renewal, well or not, the next request waits for one.
+    /// After this time without any renewal, well or not, requests wait for the next one.
     idle_after: Duration,
     taken_at: Option<Timestamp>,
-    began_at: Option<Timestamp>,
+    in_flight: Option<InFlight>,
     ended_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct InFlight {
+    began_at: Timestamp,
+    /// It began after a pause, so that whoever comes meanwhile waits for it too.
+    after_pause: bool,
 }
 
 /// What a request does about the copy.
@@ -39,23 +46,24 @@ pub enum Look {
 impl Renewal {
     /// Of a copy that was never taken.
     pub const fn new(fresh_for: Duration, idle_after: Duration) -> Self {
-        Self { fresh_for, idle_after, taken_at: None, began_at: None, ended_at: None }
+        Self { fresh_for, idle_after, taken_at: None, in_flight: None, ended_at: None }
     }
 
     /// What to do at `now`. [`Look::UseAndRenew`] and [`Look::Fetch`] mark a renewal as begun: whoever gets them performs it.
     pub fn look(&mut self, now: Timestamp) -> Look {
-        let in_flight = self.began_at.is_some_and(|began| is_within(began, now, RENEWAL_TIME_MAX));
+        let in_flight = self.in_flight.filter(|flight| is_within(flight.began_at, now, RENEWAL_TIME_MAX));
         let just_ended = self.ended_at.is_some_and(|ended| is_within(ended, now, self.fresh_for));
-        let is_current = self.taken_at.is_some() && !self.was_idle(now);
-        let begins = !in_flight && !just_ended;
+        let after_pause = in_flight.map_or_else(|| self.was_idle(now), |flight| flight.after_pause);
+        let is_current = self.taken_at.is_some() && !after_pause;
+        let begins = in_flight.is_none() && !just_ended;
         if begins {
-            self.began_at = Some(now);
+            self.in_flight = Some(InFlight { began_at: now, after_pause });
         }
         match (is_current, begins) {
             (true, false) => Look::Use,
             (true, true) => Look::UseAndRenew,
             (false, true) => Look::Fetch,
-            (false, false) if in_flight => Look::LookAgain,
+            (false, false) if in_flight.is_some() => Look::LookAgain,
             (false, false) if self.taken_at.is_some() => Look::Use,
             (false, false) => Look::Missing,
         }
@@ -63,8 +71,8 @@ impl Renewal {
 
     /// The renewal that began at `began` has ended at `now`, well or not. One that was taken over says nothing.
     pub fn ended(&mut self, began: Timestamp, now: Timestamp) {
-        if self.began_at == Some(began) {
-            self.began_at = None;
+        if self.in_flight.is_some_and(|flight| flight.began_at == began) {
+            self.in_flight = None;
             self.ended_at = Some(now);
         }
     }
@@ -86,7 +94,8 @@ impl Renewal {
 
     /// No request came for a while, so that what is held says nothing of the queue server's health.
     fn was_idle(&self, now: Timestamp) -> bool {
-        let last = self.taken_at.max(self.began_at).max(self.ended_at);
+        let began_at = self.in_flight.map(|flight| flight.began_at);
+        let last = self.taken_at.max(began_at).max(self.ended_at);
         !last.is_some_and(|last| is_within(last, now, self.idle_after))
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A snapshot younger than this is used without asking for a newer one.
 pub const SNAPSHOT_FRESH_FOR: Duration = Duration::from_secs(1);
 
-/// After this time without any renewal, well or not, the next request waits for one: an isolate that wakes from a pause does not
+/// After this time without any renewal, well or not, requests wait for the next: an isolate that wakes from a pause does not
 /// show people a place that they left long ago.
 pub const SNAPSHOT_IDLE_AFTER: Duration = Duration::from_secs(3);
 
@@ -203,12 +203,27 @@ mod tests {
     }
 
     #[test]
-    fn after_a_pause_the_first_request_renews_before_it_answers() {
+    fn after_a_pause_nobody_is_answered_before_a_renewal() {
         let mut slot = held(at(0));
         assert_eq!(slot.look(at(3_000)), Look::Fetch);
-        assert_eq!(slot.look(at(3_100)), Look::Use, "the renewal in flight is a sign of life");
+        assert_eq!(
+            slot.look(at(3_100)),
+            Look::LookAgain,
+            "who comes with them is not shown the old line either"
+        );
+        slot.renewal_ended(at(3_000), at(3_200));
+        assert_eq!(slot.look(at(3_201)), Look::Use, "a server that is away holds nobody up twice");
         let mut slot = held(at(0));
         assert_eq!(slot.look(at(2_999)), Look::UseAndRenew);
+    }
+
+    #[test]
+    fn a_renewal_after_a_pause_that_was_cut_off_is_waited_for_once() {
+        let mut slot = held(at(0));
+        assert_eq!(slot.look(at(3_000)), Look::Fetch);
+        assert_eq!(slot.look(at(4_999)), Look::LookAgain);
+        assert_eq!(slot.look(at(5_000)), Look::UseAndRenew);
+        assert_eq!(slot.look(at(5_001)), Look::Use);
     }
 
     #[test]
