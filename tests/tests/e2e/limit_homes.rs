@@ -1,7 +1,10 @@
 //! Where limits live: stages and what goes back, leases, and states that outlive their object.
 
-use crate::fixtures::{CART, add_to_cart, assert_refused, buyer, item, limit_cart, press, stack};
+use crate::fixtures::{
+    CART, add_to_cart, assert_refused, buyer, item, limit_cart, plant, planted_stack, press, stack,
+};
 use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
 use tests::device::Reply;
 use tests::stack::{Setup, Stack};
 use tokio::net::TcpListener;
@@ -149,6 +152,84 @@ async fn quota_goes_back_when_the_shop_cannot_be_called_and_never_when_it_was() 
     assert_eq!(codes[..3], ["ORIGIN_UNREACHABLE"; 3]);
     assert_eq!(codes[3..], ["RATE_LIMITED"; 2], "what the shop may have worked on is spent");
     serving.abort();
+}
+
+#[tokio::test]
+async fn a_hot_shop_asks_its_object_a_few_times_a_second() {
+    let policy = "[[policy]]\nname = \"shop-cart\"\nkey = \"shop\"\nburst_capacity = 5000\nrate = 5000\nperiod_s = 1\nlease = true\n";
+    let stack = planted_stack("limit-leases", policy, &["shop-cart"]).await;
+    let before: u64 = plant(&stack, "limiter-calls").await.parse().unwrap();
+    let began = Instant::now();
+    for nth in 0..30 {
+        let mut device = buyer(&stack, nth);
+        for _ in 0..10 {
+            assert_eq!(press(&mut device).await.status, 201);
+        }
+    }
+    let took_s = began.elapsed().as_secs();
+    let calls = plant(&stack, "limiter-calls").await.parse::<u64>().unwrap() - before;
+    assert!(calls <= 20 + 5 * took_s, "{calls} calls for 300 requests in {took_s} s");
+}
+
+#[tokio::test]
+async fn what_is_off_makes_no_call() {
+    let policy = by_shop(5, "mode = \"off\"");
+    let stack = planted_stack("limit-calls", &policy, &["shop-cart"]).await;
+    let mut device = buyer(&stack, 1);
+    for _ in 0..10 {
+        assert_eq!(press(&mut device).await.status, 201, "off refuses nobody");
+        assert_eq!(device.get("/.fairgate/events/drop").await.unwrap().status, 200);
+        assert_eq!(device.get("/health").await.unwrap().status, 200);
+    }
+    assert_eq!(plant(&stack, "limiter-calls").await, "0");
+}
+
+#[tokio::test]
+async fn a_shadow_refuses_nobody_and_says_whom_it_would_have_refused() {
+    let policy = hourly("ip-cart", "\"ip\"", 2, "mode = \"shadow\"");
+    let stack = planted_stack("limit-calls", &policy, &["ip-cart"]).await;
+    for _ in 0..6 {
+        assert_eq!(press(&mut buyer(&stack, 1)).await.status, 201);
+    }
+    assert!(stack.edge.log_tail().contains("policy ip-cart in shadow would have refused 4 requests so far"));
+}
+
+#[tokio::test]
+async fn a_refused_key_inside_its_wait_makes_no_call() {
+    let stack = planted_stack("limit-calls", &by_ip(1), &["ip-cart"]).await;
+    let mut device = buyer(&stack, 1);
+    for expected in [201, 429, 429, 429, 429] {
+        assert_eq!(press(&mut device).await.status, expected);
+    }
+    assert_eq!(plant(&stack, "limiter-calls").await, "2");
+}
+
+#[tokio::test]
+async fn locks_and_long_windows_outlive_a_crash_and_an_eviction() {
+    let policies = "[[policy]]\nname = \"lock\"\nkey = \"ip\"\nlockout = \"true|2|60|600\"\n".to_owned()
+        + "[[policy]]\nname = \"daily\"\nkey = \"ip\"\nalgorithm = \"long_quota\"\nlimit = 3\nper = \"day\"\n"
+        + &by_ip(4)
+        + "[[policy]]\nname = \"second\"\nkey = \"ip\"\nburst_capacity = 1\nrate = 1\nperiod_s = 1\n";
+    for (limit, presses, code) in
+        [("lock", 2, "LOCKED"), ("daily", 3, "RATE_LIMITED"), ("ip-cart", 4, "RATE_LIMITED")]
+    {
+        let mut stack = planted_stack("limit-kept", &policies, &[limit]).await;
+        let mut device = buyer(&stack, 1);
+        let (passed, _) = press_at_once(&stack, presses + 2, |_| 1).await;
+        assert_eq!(passed, usize::from(presses), "{limit}");
+        if limit == "ip-cart" {
+            // Within 5 s, and before an idle object is evicted after 10 s.
+            tokio::time::sleep(Duration::from_millis(5_500)).await;
+        }
+        stack.edge.restart().await.unwrap();
+        assert_eq!(press(&mut device).await.code(), code, "{limit} after a crash");
+        let loads: u64 = plant(&stack, "limiter-loads").await.parse().unwrap();
+        tokio::time::sleep(Duration::from_millis(11_500)).await;
+        assert_eq!(press(&mut device).await.code(), code, "{limit} after a pause");
+        let loads_later: u64 = plant(&stack, "limiter-loads").await.parse().unwrap();
+        assert!(loads_later > loads, "the pause did evict the object");
+        assert_eq!(press(&mut buyer(&stack, 2)).await.status, 201, "others are as before");
+    }
 }
 
 #[tokio::test]
