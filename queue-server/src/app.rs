@@ -1,7 +1,8 @@
 //! What every request handler sees.
 
 use crate::{
-    clock::Clock, document::LiveDocument, keys::PassSigner, limits::Limits, metrics::Metrics, rooms::Rooms,
+    clock::Clock, document::LiveDocument, keys::PassSigner, leader::Peers, limits::Limits, metrics::Metrics,
+    rooms::Rooms,
 };
 use shared::{config::Config, http::cookie::CookieMode, token::ServerKeys};
 use std::sync::Arc;
@@ -15,6 +16,8 @@ pub struct App {
     pub keys: ServerKeys,
     pub passes: PassSigner,
     pub rooms: Rooms,
+    /// The other servers that could run these rooms; `None`: this server alone does.
+    pub peers: Option<Peers>,
     pub limits: Limits,
     pub metrics: Arc<Metrics>,
 }

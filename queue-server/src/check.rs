@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use shared::{
-    config::{Callers, Config, CoverageKind, RouteCoverage, policy_changes},
+    config::{Callers, Config, CoverageKind, RouteCoverage, StoreConfig, policy_changes},
     http::cookie::CookieMode,
     limiter::sizing::Sizing,
 };
@@ -65,10 +65,28 @@ fn parts(config: &Config) -> Vec<String> {
             config.server.listen, config.server.data_dir
         ),
     ];
+    lines.push(store(&config.server.store));
     let shops = config.shops.iter();
     lines
         .extend(shops.map(|shop| format!("Shop {}: {} at {}.", shop.id, shop.hosts.join(", "), shop.origin)));
     lines
+}
+
+fn store(store: &StoreConfig) -> String {
+    let StoreConfig::Redis(redis) = store else {
+        return "Rooms are kept on its disk, so it is the only queue server.".to_owned();
+    };
+    let replicas = match redis.replicas {
+        0 => "no replica is waited for: a failover of Redis together with the death of the leading server may lose the last moment".to_owned(),
+        replicas => format!("{replicas} replicas have each change before its answer leaves"),
+    };
+    format!(
+        "Rooms are kept in Redis at {}, keys begin with {}1:, a commit may take {} ms; {replicas}. Any number of queue servers \
+         may run; one leads.",
+        redis.url.as_deref().unwrap_or("the URL of FAIRGATE_STORE_URL"),
+        redis.prefix,
+        redis.budget.as_millis(),
+    )
 }
 
 fn events(config: &Config) -> Vec<String> {

@@ -4,11 +4,15 @@ use crate::{
     access::AccessAction,
     check,
     keys::{KeyFile, PreparedKey},
-    serve::{self, ServeOptions, StoreKind},
+    serve::{self, ServeOptions},
+    store_command::StoreAction,
 };
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
-use shared::{config::Config, token::KeyId};
+use shared::{
+    config::{Config, StoreConfig},
+    token::KeyId,
+};
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -52,6 +56,9 @@ enum Action {
     /// The bearer keys of the service side.
     #[command(subcommand)]
     Access(AccessAction),
+    /// The rooms' records.
+    #[command(subcommand)]
+    Store(StoreAction),
 }
 
 #[derive(Debug, Args)]
@@ -71,9 +78,21 @@ struct Serve {
     /// How many servers share that store: while it does not answer, each lets pass its share.
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=64))]
     servers: u64,
-    /// Where the rooms are kept.
-    #[arg(long, value_enum, default_value_t = StoreKind::Embedded)]
-    store: StoreKind,
+    /// Where the rooms are kept, instead of the file's `store.kind`.
+    #[arg(long, value_enum)]
+    store: Option<StoreKind>,
+    /// Where Redis is, instead of the file's `store.url`: a URL with a login belongs here, because edges read the file.
+    #[arg(long, value_name = "URL", env = "FAIRGATE_STORE_URL", hide_env_values = true)]
+    store_url: Option<String>,
+}
+
+/// What a store may be without a word in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum StoreKind {
+    /// On disk in the data directory: a crash loses no place.
+    Embedded,
+    /// In this process only: a restart forgets the line. For trying things out.
+    Memory,
 }
 
 #[derive(Debug, Args)]
@@ -121,22 +140,28 @@ impl Command {
             Action::Keys(KeysAction::Rotate { dir, prepare }) => rotate(&dir.data_dir, prepare),
             Action::Keys(KeysAction::Retire { dir, id }) => retire(&dir.data_dir, id),
             Action::Access(action) => action.run(),
+            Action::Store(action) => action.run(|path| Ok(read_config(path)?.0)),
         }
     }
 }
 
 fn serve(options: Serve) -> Result<()> {
-    let (config, config_text) = read_config(&options.config)?;
+    let (mut config, config_text) = read_config(&options.config)?;
+    if options.store.is_some() {
+        config.server.store = StoreConfig::Embedded;
+    }
     let data_dir = options.data_dir.clone().unwrap_or_else(|| PathBuf::from(&config.server.data_dir));
     let listen = options.listen.unwrap_or(config.server.listen);
-    let Serve { config: config_path, limits_redis, servers, store, .. } = options;
+    let in_memory = options.store == Some(StoreKind::Memory);
+    let Serve { config: config_path, limits_redis, servers, store_url, .. } = options;
     serve::run(ServeOptions {
         config,
         config_path,
         config_text,
         data_dir,
         listen,
-        store,
+        in_memory,
+        store_url,
         limits_redis,
         servers,
     })

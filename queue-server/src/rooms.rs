@@ -29,10 +29,17 @@ pub struct ActiveRoom {
 #[derive(Debug)]
 pub struct Published {
     pub snapshot: Snapshot,
-    /// What the snapshot was made from.
-    pub facts: Facts,
+    /// What the snapshot was made from; `None` where another server made it.
+    pub facts: Option<Facts>,
     pub json: Bytes,
     pub etag: String,
+}
+
+impl Published {
+    fn new(snapshot: Snapshot, facts: Option<Facts>, json: Bytes) -> Self {
+        let etag = format!("\"{}-{}-{}\"", snapshot.epoch.0, snapshot.tick, snapshot.server_time_ms);
+        Self { snapshot, facts, json, etag }
+    }
 }
 
 impl ActiveRoom {
@@ -53,10 +60,33 @@ impl ActiveRoom {
         self.published.borrow().clone()
     }
 
+    /// Tells of each new snapshot.
+    pub fn subscribe(&self) -> watch::Receiver<Option<Arc<Published>>> {
+        self.published.subscribe()
+    }
+
+    /// Publishes what this server found at a tick.
     pub fn publish(&self, snapshot: Snapshot, facts: Facts) -> Result<(), serde_json::Error> {
         let json = Bytes::from(serde_json::to_vec(&snapshot)?);
-        let etag = format!("\"{}-{}-{}\"", snapshot.epoch.0, snapshot.tick, snapshot.server_time_ms);
-        self.published.send_replace(Some(Arc::new(Published { snapshot, facts, json, etag })));
+        self.published.send_replace(Some(Arc::new(Published::new(snapshot, Some(facts), json))));
+        Ok(())
+    }
+
+    /// Takes over what another server published, if it is newer.
+    pub fn follow(&self, json: &[u8]) -> Result<(), serde_json::Error> {
+        let snapshot: Snapshot = serde_json::from_slice(json)?;
+        let newer = (snapshot.epoch, snapshot.tick);
+        let is_newer = |known: &Option<Arc<Published>>| {
+            known.as_ref().is_none_or(|known| (known.snapshot.epoch, known.snapshot.tick) < newer)
+        };
+        let followed = Arc::new(Published::new(snapshot, None, Bytes::copy_from_slice(json)));
+        self.published.send_if_modified(|known| {
+            let is_newer = is_newer(known);
+            if is_newer {
+                *known = Some(followed);
+            }
+            is_newer
+        });
         Ok(())
     }
 

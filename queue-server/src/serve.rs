@@ -8,6 +8,7 @@ use crate::{
     document::{ConfigDocument, LiveDocument},
     http,
     keys::{KeyFile, PassSigner},
+    leader::{Leadership, Peers},
     limits::{
         BUDGET, Home, KEYS_MAX, LimitStore, Limits, Live, ProcessStore,
         journal::{Journal, Written},
@@ -15,21 +16,14 @@ use crate::{
     },
     listen,
     metrics::Metrics,
+    opened::{Opening, StoreChoice},
     plant,
     reload::Reload,
-    rooms::{ActiveRoom, Rooms, room_settings},
-    store::{EmbeddedStore, HostedRoom, MemoryStore, OpenError, RoomStore},
+    rooms::Rooms,
     tick::Ticker,
 };
 use anyhow::{Context, Result};
-use shared::{
-    config::{Config, EventConfig},
-    ids::Epoch,
-    limiter::key::TableSeed,
-    room::{Planted, Room},
-    time::Timestamp,
-    token::ServerKeys,
-};
+use shared::{config::Config, limiter::key::TableSeed, token::ServerKeys};
 use std::{
     io,
     net::SocketAddr,
@@ -52,20 +46,14 @@ pub struct ServeOptions {
     pub config_text: String,
     pub data_dir: PathBuf,
     pub listen: SocketAddr,
-    pub store: StoreKind,
+    /// The rooms are in this process only: a restart forgets the line.
+    pub in_memory: bool,
+    /// Instead of the configuration's URL of the store.
+    pub store_url: Option<String>,
     /// The store of limits; `None`: this process.
     pub limits_redis: Option<String>,
     /// How many servers share that store.
     pub servers: u64,
-}
-
-/// Where the rooms are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum StoreKind {
-    /// On disk in the data directory: a crash loses no place.
-    Embedded,
-    /// In this process only: a restart forgets the line. For trying things out.
-    Memory,
 }
 
 /// Runs until SIGTERM or Ctrl-C.
@@ -75,8 +63,7 @@ pub fn run(options: ServeOptions) -> Result<()> {
 }
 
 async fn serve(options: ServeOptions) -> Result<()> {
-    let ServeOptions { config, config_path, config_text, data_dir, listen, store, limits_redis, servers } =
-        options;
+    let ServeOptions { config, config_path, config_text, data_dir, limits_redis, servers, .. } = options;
     for warning in config.warnings() {
         warn!("{warning}");
     }
@@ -84,15 +71,22 @@ async fn serve(options: ServeOptions) -> Result<()> {
     let clock = Clock::start();
     let _held = DataDir::take(&data_dir)?;
     let keys = KeyFile::open(&data_dir)?;
-    let listener = bind(listen).await?;
-    let (rooms, embedded) = match store {
-        StoreKind::Memory => (memory_rooms(&config, planted, &clock), None),
-        StoreKind::Embedded => {
-            let first_epoch = first_epoch(keys.made_at(), clock.now());
-            let store = open_embedded(&config, planted, &clock, &data_dir, first_epoch)?;
-            (embedded_rooms(&config, planted, &store), Some(store))
-        }
+    let listener = bind(options.listen).await?;
+    let address = listener.local_addr()?;
+    let choice = if options.in_memory {
+        StoreChoice::Memory
+    } else {
+        StoreChoice::of(&config, options.store_url, address)?
     };
+    let opening = Opening {
+        config: &config,
+        planted,
+        clock: &clock,
+        data_dir: &data_dir,
+        keys_made_at: keys.made_at(),
+    };
+    let (rooms, store) = opening.open(&choice)?;
+    let leadership = store.leadership().cloned();
     let metrics = Arc::new(Metrics::new());
     let (limits, journal) = open_limits(LimitsSetup {
         config: &config,
@@ -102,15 +96,9 @@ async fn serve(options: ServeOptions) -> Result<()> {
         clock: &clock,
         keys: keys.server_keys(),
         metrics: &metrics,
-        is_kept: store == StoreKind::Embedded,
+        is_kept: choice != StoreChoice::Memory,
     })?;
-    let mut tickers = JoinSet::new();
-    for room in rooms.values() {
-        let mut ticker = Ticker::new(Arc::clone(room), Arc::clone(&metrics));
-        // Nobody is answered before there is a snapshot to answer with.
-        ticker.tick().await.with_context(|| format!("the room of {} cannot start", room.event))?;
-        tickers.spawn(ticker.run());
-    }
+    let mut tickers = start_tickers(&rooms, leadership.as_ref(), &metrics).await?;
     let reload = Reload::new(config_path, data_dir.clone(), config.clone());
     let app = Arc::new(App {
         keys: keys.server_keys(),
@@ -119,18 +107,17 @@ async fn serve(options: ServeOptions) -> Result<()> {
         document: LiveDocument::new(ConfigDocument::new(config_text)),
         clock,
         rooms,
+        peers: leadership.map(Peers::new).transpose()?,
         limits,
         metrics,
     });
     tickers.spawn(reload.run(Arc::clone(&app), signal(SignalKind::hangup())?));
-    let address = listener.local_addr()?;
-    info!(%address, events = app.rooms.len(), ?store, data_dir = %data_dir.display(), "the queue server listens");
+    let kind = choice.name();
+    info!(%address, events = app.rooms.len(), store = kind, data_dir = %data_dir.display(), "the queue server listens");
     let stop = stop_signal()?;
     listen::serve(listener, http::router(app), listen::HEAD_TIME_MAX, stop).await;
     tickers.shutdown().await;
-    if let Some(store) = embedded {
-        store.close().await;
-    }
+    store.close().await;
     if let Some(journal) = journal {
         journal.close().await;
     }
@@ -138,44 +125,24 @@ async fn serve(options: ServeOptions) -> Result<()> {
     Ok(())
 }
 
-fn memory_rooms(config: &Config, planted: Planted, clock: &Clock) -> Rooms {
-    let room = |event| {
-        let room = Room::new(room_settings(event)).with_fault(planted);
-        let store: Arc<dyn RoomStore> = Arc::new(MemoryStore::new(room, clock.clone()));
-        (event.id.clone(), Arc::new(ActiveRoom::new(event, planted, store)))
-    };
-    config.events.iter().map(room).collect()
-}
-
-fn open_embedded(
-    config: &Config,
-    planted: Planted,
-    clock: &Clock,
-    data_dir: &Path,
-    first_epoch: Epoch,
-) -> Result<EmbeddedStore, OpenError> {
-    let hosted = |event: &EventConfig| HostedRoom {
-        event: event.id.clone(),
-        settings: room_settings(event),
-        planted,
-        first_epoch,
-    };
-    EmbeddedStore::open(data_dir, config.events.iter().map(hosted).collect(), clock.clone())
-}
-
-/// Where a room begins that the store does not know. Its keys may have sealed tickets for a store that was lost: counted by
-/// the hours since the keys were made, the epoch is a later one.
-fn first_epoch(keys_made_at: Timestamp, now: Timestamp) -> Epoch {
-    let hours = now.since(keys_made_at).as_secs() / 3_600;
-    Epoch(u16::try_from(hours).unwrap_or(u16::MAX).saturating_add(1))
-}
-
-fn embedded_rooms(config: &Config, planted: Planted, store: &EmbeddedStore) -> Rooms {
-    let room = |event: &EventConfig| {
-        let store: Arc<dyn RoomStore> = store.room(&event.id)?;
-        Some((event.id.clone(), Arc::new(ActiveRoom::new(event, planted, store))))
-    };
-    config.events.iter().filter_map(room).collect()
+async fn start_tickers(
+    rooms: &Rooms,
+    leadership: Option<&Arc<Leadership>>,
+    metrics: &Arc<Metrics>,
+) -> Result<JoinSet<()>> {
+    let mut tickers = JoinSet::new();
+    for room in rooms.values() {
+        let mut ticker = Ticker::new(Arc::clone(room), Arc::clone(metrics));
+        match leadership {
+            Some(leadership) => ticker = ticker.led_by(Arc::clone(leadership)),
+            // Nobody is answered before there is a snapshot to answer with.
+            None => {
+                ticker.tick().await.with_context(|| format!("the room of {} cannot start", room.event))?;
+            }
+        }
+        tickers.spawn(ticker.run());
+    }
+    Ok(tickers)
 }
 
 /// What the limit service is made of.
@@ -238,19 +205,4 @@ fn stop_signal() -> Result<impl Future<Output = ()>> {
         }
         info!("stopping: open requests are answered first");
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Duration;
-
-    #[test]
-    fn a_room_that_the_store_has_lost_begins_in_a_later_epoch() {
-        let made_at = Timestamp::from_millis(1_796_000_000_000);
-        let after = |hours: u64| first_epoch(made_at, made_at.saturating_add(Duration::from_hours(hours))).0;
-        assert_eq!([after(0), after(1), after(24 * 365)], [1, 2, 8_761]);
-        assert_eq!(after(1_000_000), u16::MAX);
-        assert_eq!(first_epoch(made_at, Timestamp::default()).0, 1, "a clock before the keys");
-    }
 }

@@ -1,6 +1,11 @@
 //! The clock of one room: every second it expires, decides the calls, has them made durable, and publishes the snapshot.
 
-use crate::{metrics::Metrics, rooms::ActiveRoom, store::StoreError};
+use crate::{
+    leader::Leadership,
+    metrics::Metrics,
+    rooms::ActiveRoom,
+    store::{Mandate, StoreError},
+};
 use shared::room::{Law, snapshot};
 use std::{
     sync::Arc,
@@ -19,6 +24,10 @@ pub struct Ticker {
     room: Arc<ActiveRoom>,
     metrics: Arc<Metrics>,
     law: Law,
+    /// Only the server that leads ticks; `None`: this one always does.
+    leadership: Option<Arc<Leadership>>,
+    /// The term that `law` has learnt in.
+    term: u64,
     /// After a failure: good ticks until the room is said to tick again.
     doubted: u32,
 }
@@ -35,7 +44,13 @@ pub enum TickError {
 impl Ticker {
     pub fn new(room: Arc<ActiveRoom>, metrics: Arc<Metrics>) -> Self {
         let law = Law::default().with_fault(room.planted);
-        Self { room, metrics, law, doubted: 0 }
+        Self { room, metrics, law, leadership: None, term: 0, doubted: 0 }
+    }
+
+    /// Ticks while this server leads.
+    #[must_use]
+    pub fn led_by(self, leadership: Arc<Leadership>) -> Self {
+        Self { leadership: Some(leadership), ..self }
     }
 
     /// Ticks until the task is dropped.
@@ -45,9 +60,22 @@ impl Ticker {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            let result = self.tick().await;
-            self.note(result);
+            if self.leads() {
+                let result = self.tick().await;
+                self.note(result);
+            }
         }
+    }
+
+    /// Whether the tick is this server's. With a new term the law begins anew, as it does with a new process.
+    fn leads(&mut self) -> bool {
+        let Some(leadership) = &self.leadership else { return true };
+        let Mandate::Given { term } = leadership.mandate() else { return false };
+        if term != self.term {
+            self.law = Law::default().with_fault(self.room.planted);
+            self.term = term;
+        }
+        true
     }
 
     /// One tick. The snapshot is published only after the store has made durable what it tells.

@@ -5,6 +5,7 @@ mod buyer;
 mod call;
 mod edge;
 mod error;
+mod forward;
 mod guard;
 mod limits;
 mod operator;
@@ -45,9 +46,11 @@ pub fn router_for(app: Arc<App>, bounds: Bounds) -> Router {
         .route("/metrics", get(ops::metrics))
         .route("/healthz", get(ops::healthz))
         .route("/readyz", get(ops::readyz))
+        .route("/leadz", get(ops::leadz))
         .method_not_allowed_fallback(ops::method_not_allowed)
         // The buyer side lies under a configurable prefix, and `shared` knows its routes.
         .fallback(buyer::answer)
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), forward::forward))
         .layer(middleware::from_fn_with_state(guard, guard::guard))
         .with_state(app)
 }

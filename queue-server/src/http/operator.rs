@@ -101,9 +101,9 @@ async fn events(State(app): State<Arc<App>>, call: Call) -> Response {
         let in_force = app.limits.live.now();
         let key = authorized(&in_force, &call, Role::Read)?;
         let mine = app.rooms.values().filter(|room| key.shops.covers(&room.shop_id));
-        let views = mine.filter_map(|room| Some((room, room.published()?)));
+        let views = mine.filter_map(|room| Some((room, room.published()?.facts.clone()?)));
         let views: Vec<_> = views.collect();
-        let events = views.iter().map(|(room, published)| EventView::of(room, &published.facts)).collect();
+        let events = views.iter().map(|(room, facts)| EventView::of(room, facts)).collect();
         json(StatusCode::OK, &EventList { events })
     };
     named("events", call.answer(answer()))
@@ -114,7 +114,8 @@ async fn event(State(app): State<Arc<App>>, Path(event): Path<String>, call: Cal
     let answer = || {
         let room = room(&app, &call, &event, Role::Read)?.0;
         let published = super::reply::snapshot(room)?;
-        json(StatusCode::OK, &EventView::of(room, &published.facts))
+        let facts = published.facts.as_ref().ok_or_else(|| Refusal::new(Reason::SnapshotUnavailable))?;
+        json(StatusCode::OK, &EventView::of(room, facts))
     };
     named("event", call.answer(answer()))
 }

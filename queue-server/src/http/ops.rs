@@ -5,7 +5,7 @@ use super::{
     error::Refusal,
     guard::RouteName,
 };
-use crate::app::App;
+use crate::{app::App, leader::Peers};
 use axum::{
     extract::State,
     http::{HeaderMap, StatusCode, header},
@@ -43,6 +43,12 @@ pub(super) async fn readyz(State(app): State<Arc<App>>) -> Response {
         (StatusCode::SERVICE_UNAVAILABLE, format!("no fresh snapshot: {}\n", stale.join(", ")))
     };
     named("readyz", response.into_response())
+}
+
+/// `GET /leadz`: the term that this server has the rooms of, 0: none. Other servers ask before they take the lead.
+pub(super) async fn leadz(State(app): State<Arc<App>>) -> Response {
+    let term = app.peers.as_ref().map_or(0, Peers::held_term);
+    named("leadz", (StatusCode::OK, format!("{term}\n")).into_response())
 }
 
 /// A route of this server under another method.

@@ -3,11 +3,19 @@
 //! The store owns the clock, because the machine that keeps the state must also say when something happened to it.
 
 mod embedded;
+mod keep;
+mod kept;
 mod memory;
+mod redis;
+mod writer;
 
-pub(crate) use embedded::opener;
-pub use embedded::{EmbeddedRoom, EmbeddedStore, HostedRoom, OpenError, Opener};
+pub use embedded::{EmbeddedStore, OpenError, Opener};
+pub(crate) use embedded::{embedded_records, opener, set_aside};
+pub(crate) use keep::Mandate;
+pub use kept::{HostedRoom, KeptRoom};
 pub use memory::MemoryStore;
+pub(crate) use redis::receive;
+pub use redis::{ReceiveError, RedisSettings, RedisStore, RedisStoreError};
 
 use async_trait::async_trait;
 use shared::{

@@ -6,7 +6,7 @@
 
 use queue_server::{
     clock::Clock,
-    store::{EmbeddedRoom, EmbeddedStore, HostedRoom, RoomStore},
+    store::{EmbeddedStore, HostedRoom, KeptRoom, RoomStore},
 };
 use shared::{
     ids::{DeviceHash, Epoch, EventId, LaneId, Place, TicketNumber},
@@ -144,7 +144,7 @@ async fn child(round: u64, dir: &Path) {
     tasks.join_all().await;
 }
 
-async fn tick(room: Arc<EmbeddedRoom>) {
+async fn tick(room: Arc<KeptRoom>) {
     let mut law = Law::default();
     let mut ticks = tokio::time::interval(Duration::from_millis(20));
     loop {
@@ -154,7 +154,7 @@ async fn tick(room: Arc<EmbeddedRoom>) {
     }
 }
 
-async fn buy(room: Arc<EmbeddedRoom>, first_device: u64) {
+async fn buy(room: Arc<KeptRoom>, first_device: u64) {
     // The parent kills long before the last one; a child that was forgotten ends by itself.
     for device in first_device..first_device + 2_000 {
         let hash = DeviceHash(device.to_be_bytes());
@@ -175,7 +175,7 @@ async fn buy(room: Arc<EmbeddedRoom>, first_device: u64) {
 
 /// Waits for the turn and for a free session.
 async fn enter(
-    room: &EmbeddedRoom,
+    room: &KeptRoom,
     place: Place,
     device: DeviceHash,
 ) -> Result<shared::room::Session, EnterRefusal> {
@@ -205,7 +205,7 @@ fn start_child(round: u64, dir: &Path) -> Child {
     Command::new(program).env(CHILD, told).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-fn open(dir: &Path) -> (EmbeddedStore, Arc<EmbeddedRoom>) {
+fn open(dir: &Path) -> (EmbeddedStore, Arc<KeptRoom>) {
     let event = EventId::parse("drop").unwrap();
     let hosted = HostedRoom {
         event: event.clone(),

@@ -101,6 +101,7 @@ impl Server {
             document: LiveDocument::new(ConfigDocument::new(text)),
             clock,
             rooms,
+            peers: None,
             limits,
             metrics,
         });

@@ -79,6 +79,7 @@ impl Server {
             document: LiveDocument::new(ConfigDocument::new(String::new())),
             clock,
             rooms: Rooms::new(),
+            peers: None,
             limits,
             metrics,
         });

@@ -67,11 +67,6 @@ pub(crate) fn any_action() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// Orders under which joining stays possible, and capacity and numbers are promises.
-pub(crate) fn mild_action() -> impl Strategy<Value = Action> {
-    prop_oneof![3 => Just(Action::Open), 1 => Just(Action::Pause), 1 => Just(Action::PassThrough)]
-}
-
 pub(crate) fn steps(action: impl Strategy<Value = Action> + 'static) -> impl Strategy<Value = Vec<Step>> {
     let pick = 0_usize..1_000;
     let join = (any::<u8>(), 0_u8..3, proptest::option::weighted(0.2, pick.clone()), any::<bool>());

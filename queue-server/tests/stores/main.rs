@@ -10,7 +10,7 @@ mod promises;
 
 use queue_server::{
     clock::Clock,
-    store::{EmbeddedRoom, EmbeddedStore, HostedRoom},
+    store::{EmbeddedStore, HostedRoom, KeptRoom},
 };
 use shared::{
     ids::EventId,
@@ -59,7 +59,7 @@ fn hosted() -> Vec<HostedRoom> {
     }]
 }
 
-fn open(dir: &Path, clock: &Clock) -> (EmbeddedStore, Arc<EmbeddedRoom>) {
+fn open(dir: &Path, clock: &Clock) -> (EmbeddedStore, Arc<KeptRoom>) {
     let store = EmbeddedStore::open(dir, hosted(), clock.clone()).unwrap();
     let room = store.room(&event()).unwrap();
     (store, room)

@@ -2,14 +2,14 @@
 
 use crate::{
     advance, block_on,
-    history::{Answer, Course, Step, hash, mild_action, steps},
+    history::{Answer, Course, Step, hash, steps},
     manual_clock, open, settings,
 };
 use proptest::prelude::*;
 use queue_server::store::RoomStore;
 use shared::{
     ids::{LaneId, Place},
-    room::{EnterRefusal, JoinRequest, Joined, Session},
+    room::{Action, EnterRefusal, JoinRequest, Joined, Session},
     time::Timestamp,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +21,11 @@ proptest! {
     fn a_crash_breaks_no_promise(steps in steps(mild_action())) {
         block_on(keeps_promises(&steps))?;
     }
+}
+
+/// Orders under which joining stays possible, and capacity and numbers are promises.
+fn mild_action() -> impl Strategy<Value = Action> {
+    prop_oneof![3 => Just(Action::Open), 1 => Just(Action::Pause), 1 => Just(Action::PassThrough)]
 }
 
 /// What the store has acknowledged.

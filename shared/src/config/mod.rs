@@ -19,6 +19,7 @@ mod route;
 mod section;
 mod shop;
 mod site;
+mod store;
 mod unique;
 mod warnings;
 mod words;
@@ -37,3 +38,4 @@ pub use policy::{KeyPart, LimitChoice, OnStoreFailure, PolicyConfig, PolicyKey, 
 pub use route::{RouteConfig, RouteKind, SkuSource};
 pub use shop::ShopConfig;
 pub use site::{ClientIpSource, Config, EdgeConfig, ServerConfig, SiteConfig};
+pub use store::{RedisConfig, StoreConfig};

@@ -6,7 +6,8 @@ use super::policy::{LimitChoice, ListOf, Policies};
 use super::section::{Report, Section};
 use super::shop::SitePolicies;
 use super::{
-    Callers, ConfigErrors, EventConfig, JoinConfig, PolicyConfig, PollConfig, ShopConfig, WebOrigin,
+    Callers, ConfigErrors, EventConfig, JoinConfig, PolicyConfig, PollConfig, ShopConfig, StoreConfig,
+    WebOrigin,
 };
 use crate::http::cookie::{CookieDomain, CookieMode};
 use crate::http::path::CanonicalPath;
@@ -89,7 +90,7 @@ impl Config {
     /// Reads every section even after an error, so that all errors are told; `None` only where one was noted.
     fn read(mut root: Section<'_>) -> Option<Self> {
         let edge = EdgeConfig::read(root.table("edge"));
-        let server = ServerConfig::read(root.table("server"));
+        let server = ServerConfig::read(root.table("server"), root.table("store"));
         let policies = Policies::read(&mut root);
         let site = SiteConfig::read(root.table("site"), &policies);
         let join = JoinConfig::read(root.table("join"), &policies);
@@ -217,18 +218,25 @@ pub struct ServerConfig {
     pub listen: SocketAddr,
     /// Directory of the store and of generated secrets; `.fairgate` by default.
     pub data_dir: String,
+    /// Where other queue servers reach this one; `None`: at `listen`.
+    pub advertise: Option<WebOrigin>,
+    /// Where the rooms are kept.
+    pub store: StoreConfig,
 }
 
 impl ServerConfig {
-    fn read(mut section: Section<'_>) -> Option<Self> {
+    fn read(mut section: Section<'_>, store: Section<'_>) -> Option<Self> {
+        let store = StoreConfig::read(store);
         let parse_listen =
             |text: &str| text.parse().map_err(|_| "write <address>:<port>, such as 127.0.0.1:8701");
         let listen = section.optional("listen");
         let default = || Some(SocketAddr::from(([127, 0, 0, 1], 8701)));
         let listen = listen.map_or_else(default, |value| value.parsed(parse_listen));
         let data_dir = section.optional("data_dir").map_or(Some(".fairgate"), |value| value.text());
+        let advertise = section.optional("advertise");
+        let advertise = advertise.map_or(Some(None), |value| value.parsed(WebOrigin::parse).map(Some));
         section.finish();
-        Some(Self { listen: listen?, data_dir: data_dir?.to_owned() })
+        Some(Self { listen: listen?, data_dir: data_dir?.to_owned(), advertise: advertise?, store: store? })
     }
 }
 

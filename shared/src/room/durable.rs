@@ -80,11 +80,23 @@ impl Room {
 
     /// The room as it is after a crash that forgot nothing which was durable: what [`Room::restore`] gives.
     pub fn recover(&mut self) -> Result<(), RecordError> {
-        let keys = self.all_keys();
-        let records: Vec<_> = keys.into_iter().filter_map(|key| Some((key, self.record(key)?))).collect();
         let planted = self.planted;
-        *self = Self::restore(self.settings.clone(), records)?.with_fault(planted);
+        *self = Self::restore(self.settings.clone(), self.records())?.with_fault(planted);
         Ok(())
+    }
+
+    /// Everything that a store keeps of this room, as it is now, for a store that has lost it.
+    pub fn records(&self) -> Vec<(RecordKey, RecordValue)> {
+        self.all_keys().into_iter().filter_map(|key| Some((key, self.record(key)?))).collect()
+    }
+
+    /// Burns as many numbers again as [`Room::restore`] just did, at least 64 in each lane: for a store that may have forgotten
+    /// its last reservation together with the one before it. Like the others they are skipped without waiting.
+    pub fn burn_margin(&mut self) {
+        for (index, lane) in self.lanes.iter_mut().enumerate() {
+            lane.burn_margin();
+            self.changes.lazily(RecordKey::Lane(LaneId::at(index)));
+        }
     }
 
     fn all_keys(&self) -> BTreeSet<RecordKey> {

@@ -101,6 +101,18 @@ impl Lane {
         self.waiting = u64::try_from(waiting).unwrap_or(u64::MAX);
     }
 
+    /// Burns the numbers behind the ones that are doubtful after a recovery, as many again.
+    pub(super) fn burn_margin(&mut self) {
+        let next = self.line.next_number;
+        let (from, until) = self.line.doubtful;
+        let first = if until == next { from } else { next };
+        let margin = next.0.saturating_sub(first.0).clamp(RESERVE_MIN, RESERVE_MAX);
+        let resumed = TicketNumber(next.0.saturating_add(margin).min(TicketNumber::MAX.0));
+        self.line.doubtful = (first, resumed);
+        self.line.next_number = resumed;
+        self.line.reserved_until = self.line.reserved_until.max(resumed);
+    }
+
     /// The next number, and whether it had to be reserved first; `None` when the lane has given out all it can.
     pub(super) fn issue(&mut self) -> Option<(TicketNumber, bool)> {
         let number = self.line.next_number;

@@ -2,6 +2,7 @@
 
 pub mod config;
 pub mod edge;
+pub mod fleet;
 pub mod process;
 pub mod programs;
 pub mod queue_server;

@@ -32,18 +32,28 @@ impl Programs {
     }
 
     fn find(queue_server: &str, remedy: &str) -> Result<Self> {
-        let target = target_dir();
-        let queue_server = format!("{queue_server}{}", std::env::consts::EXE_SUFFIX);
-        let parts = Self {
-            queue_server: target.join(queue_server),
-            workerd: workerd()?,
-            bundle: target.join("edge"),
-        };
-        for path in [&parts.queue_server, &parts.bundle.join("workerd.capnp")] {
-            anyhow::ensure!(path.exists(), "{} is missing: run `{remedy}`", path.display());
-        }
+        let bundle = target_dir().join("edge");
+        let parts = Self { queue_server: program(queue_server, remedy)?, workerd: workerd()?, bundle };
+        let workerd = parts.bundle.join("workerd.capnp");
+        anyhow::ensure!(workerd.exists(), "{} is missing: run `{remedy}`", workerd.display());
         Ok(parts)
     }
+}
+
+/// The queue server alone, as it is meant to be.
+pub fn queue_server() -> Result<PathBuf> {
+    program("debug/fairgate", "cargo xtask build")
+}
+
+/// The queue server alone, with faults compiled in.
+pub fn planted_queue_server() -> Result<PathBuf> {
+    program("plant/fairgate", "cargo xtask build --plant")
+}
+
+fn program(name: &str, remedy: &str) -> Result<PathBuf> {
+    let path = target_dir().join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    anyhow::ensure!(path.exists(), "{} is missing: run `{remedy}`", path.display());
+    Ok(path)
 }
 
 /// The runtime itself, past the script that npm starts it with: a signal must reach the runtime and not its starter.

@@ -1,10 +1,16 @@
 //! The file: records of all rooms by event and key, and the version of their format.
 
-use crate::data_dir;
+use crate::{
+    data_dir,
+    store::{
+        HostedRoom,
+        keep::{Broken, Keep, Mandate, Records},
+    },
+};
 use redb::{Database, DatabaseError, ReadableDatabase, StorageError, TableDefinition, TableError};
 use shared::{
     ids::EventId,
-    room::{Changes, RecordError, RecordKey, RecordValue},
+    room::{Changes, RecordError, RecordKey, RecordValue, Room},
 };
 use std::{
     io,
@@ -79,23 +85,6 @@ impl Disk {
         Ok(disk)
     }
 
-    /// Everything that is durable of one room.
-    pub(super) fn records(&mut self, event: &EventId) -> Result<Vec<(RecordKey, RecordValue)>, OpenError> {
-        let bytes = read_event(self.database()?, event).map_err(OpenError::from)?;
-        let decode =
-            |(key, value): &(Vec<u8>, Vec<u8>)| Ok((RecordKey::decode(key)?, RecordValue::decode(value)?));
-        bytes.iter().map(decode).collect()
-    }
-
-    /// Makes changes durable, all or none. After an error the database is closed, and opened again when it is next needed.
-    pub(super) fn commit(&mut self, changed: &[(&EventId, Changes)]) -> Result<(), OpenError> {
-        let committed = write(self.database()?, changed);
-        if committed.is_err() {
-            self.database = None;
-        }
-        committed
-    }
-
     fn database(&mut self) -> Result<&Database, OpenError> {
         let database = if let Some(database) = self.database.take() {
             database
@@ -105,6 +94,40 @@ impl Disk {
             database
         };
         Ok(self.database.insert(database))
+    }
+}
+
+impl Keep for Disk {
+    type Error = OpenError;
+
+    const FORGETS: bool = false;
+
+    /// The lock on the file is the mandate.
+    fn mandate(&self) -> Mandate {
+        Mandate::Given { term: 0 }
+    }
+
+    fn read(&mut self, _term: u64, event: &EventId) -> Result<Records, OpenError> {
+        let bytes = read_event(self.database()?, event).map_err(OpenError::from)?;
+        let decode =
+            |(key, value): &(Vec<u8>, Vec<u8>)| Ok((RecordKey::decode(key)?, RecordValue::decode(value)?));
+        bytes.iter().map(decode).collect()
+    }
+
+    /// All or none. After an error the database is closed, and opened again when it is next needed.
+    fn commit(
+        &mut self,
+        _term: u64,
+        hosted: &[HostedRoom],
+        rooms: &mut [Room],
+    ) -> Result<(), Broken<OpenError>> {
+        let events = hosted.iter().map(|hosted| &hosted.event);
+        let changed: Vec<_> = events.zip(rooms.iter_mut().map(Room::take_changes)).collect();
+        let committed = self.database().and_then(|database| write(database, &changed));
+        committed.map_err(|error| {
+            self.database = None;
+            Broken::Undone(error)
+        })
     }
 }
 

@@ -1,21 +1,22 @@
-//! The one thread that touches rooms and disk.
+//! The one thread that touches rooms and what keeps them.
 
 use super::{
     HostedRoom,
-    disk::{Disk, OpenError},
+    keep::{Broken, Keep, Mandate},
 };
 use crate::clock::Clock;
-use shared::{
-    ids::EventId,
-    room::{Changes, Room},
-    time::Timestamp,
-};
+use shared::{room::Room, time::Timestamp};
 use tokio::sync::mpsc;
 use tracing::{debug, error, info};
 
 /// What the writer is asked to do.
 pub(super) enum Message {
-    Apply { room: usize, run: Transition },
+    Apply {
+        room: usize,
+        run: Transition,
+    },
+    /// Whether it may run the rooms has changed.
+    Look,
     Close,
     Crash,
 }
@@ -26,12 +27,18 @@ pub(super) type Transition = Box<dyn FnOnce(&mut Room, Timestamp) -> Reply + Sen
 /// Sends the answer. Dropped unsent, it says `Unavailable`.
 pub(super) type Reply = Box<dyn FnOnce() + Send>;
 
-/// Owns the rooms and their file.
-pub(super) struct Writer {
-    disk: Disk,
+/// Owns the rooms and what keeps them.
+pub(super) struct Writer<K> {
+    keep: K,
     hosted: Vec<HostedRoom>,
-    /// In the order of `hosted`; `None` after a failed commit, until they are read back.
+    /// In the order of `hosted`; `None` until they are read, and again after a commit that was undone.
     rooms: Option<Vec<Room>>,
+    /// The term in which the rooms were read.
+    term: u64,
+    /// The last commit is unconfirmed: whatever the rooms say may tell of it.
+    owes: bool,
+    /// The rooms could not be read in this batch: its other operations do not try again.
+    unreadable: bool,
     clock: Clock,
     /// Commits that failed since the last one that held: the log tells the first, and the end of them.
     failed_commits: u64,
@@ -40,10 +47,17 @@ pub(super) struct Writer {
 /// Operations in one transaction.
 pub(super) const BATCH_MAX: usize = 512;
 
-impl Writer {
-    pub(super) fn start(mut disk: Disk, hosted: Vec<HostedRoom>, clock: Clock) -> Result<Self, OpenError> {
-        let rooms = read_back(&mut disk, &hosted)?;
-        Ok(Self { disk, hosted, rooms: Some(rooms), clock, failed_commits: 0 })
+impl<K: Keep> Writer<K> {
+    /// A writer that reads its rooms when it is first asked.
+    pub(super) fn new(keep: K, hosted: Vec<HostedRoom>, clock: Clock) -> Self {
+        Self { keep, hosted, rooms: None, term: 0, owes: false, unreadable: false, clock, failed_commits: 0 }
+    }
+
+    /// A writer that has its rooms.
+    pub(super) fn start(keep: K, hosted: Vec<HostedRoom>, clock: Clock) -> Result<Self, K::Error> {
+        let mut writer = Self::new(keep, hosted, clock);
+        writer.rooms = Some(read_back(&mut writer.keep, 0, &writer.hosted)?);
+        Ok(writer)
     }
 
     /// Works until it is closed, or until nobody can ask any more.
@@ -51,9 +65,11 @@ impl Writer {
         let mut batch = Vec::with_capacity(BATCH_MAX);
         while queue.blocking_recv_many(&mut batch, BATCH_MAX) > 0 {
             let mut held = Vec::new();
+            self.unreadable = false;
             for message in batch.drain(..) {
                 match message {
                     Message::Apply { room, run } => held.extend(self.apply(room, run)),
+                    Message::Look => drop(self.rooms()),
                     Message::Close => {
                         self.finish_batch(held, true);
                         return;
@@ -71,7 +87,8 @@ impl Writer {
         let now = self.clock.now();
         let room = self.rooms()?.get_mut(index)?;
         let reply = run(room, now);
-        if room.must_commit() {
+        let must_commit = room.must_commit();
+        if must_commit || self.owes {
             return Some(reply);
         }
         reply();
@@ -84,14 +101,9 @@ impl Writer {
             return;
         }
         let Some(rooms) = &mut self.rooms else { return };
-        let changed: Vec<(&EventId, Changes)> = self
-            .hosted
-            .iter()
-            .map(|hosted| &hosted.event)
-            .zip(rooms.iter_mut().map(Room::take_changes))
-            .collect();
-        match self.disk.commit(&changed) {
+        match self.keep.commit(self.term, &self.hosted, rooms) {
             Ok(()) => {
+                self.owes = false;
                 let failed_commits = std::mem::take(&mut self.failed_commits);
                 if failed_commits > 0 {
                     info!(failed_commits, "commits hold again; operations are confirmed");
@@ -100,35 +112,61 @@ impl Writer {
                     reply();
                 }
             }
-            Err(error) => {
-                if self.failed_commits == 0 {
-                    error!(%error, "a commit failed; the rooms go back to what is durable, and nothing is confirmed until one holds");
-                }
-                self.failed_commits = self.failed_commits.saturating_add(1);
+            Err(Broken::Undone(error)) => {
+                self.note_failure(&error);
                 self.rooms = None;
+            }
+            Err(Broken::Unconfirmed(error)) => {
+                self.note_failure(&error);
+                self.owes = true;
             }
         }
     }
 
-    /// The rooms, read back from what is durable after a failed commit.
+    fn note_failure(&mut self, error: &K::Error) {
+        if self.failed_commits == 0 {
+            error!(%error, "a commit failed; nothing is confirmed until one holds");
+        }
+        self.failed_commits = self.failed_commits.saturating_add(1);
+    }
+
+    /// The rooms, if they may be asked; read back where they are not in memory.
     fn rooms(&mut self) -> Option<&mut Vec<Room>> {
-        if self.rooms.is_none() {
-            match read_back(&mut self.disk, &self.hosted) {
+        match self.keep.mandate() {
+            Mandate::Given { term } if term == self.term => {}
+            Mandate::Given { term } => {
+                self.rooms = None;
+                self.term = term;
+            }
+            Mandate::Suspended => return None,
+            Mandate::Gone => {
+                self.rooms = None;
+                return None;
+            }
+        }
+        if self.rooms.is_none() && !self.unreadable {
+            self.owes = false;
+            match read_back(&mut self.keep, self.term, &self.hosted) {
                 Ok(rooms) => self.rooms = Some(rooms),
-                Err(error) => debug!(%error, "the rooms cannot be read back yet"),
+                Err(error) => {
+                    self.unreadable = true;
+                    debug!(%error, "the rooms cannot be read back yet");
+                }
             }
         }
         self.rooms.as_mut()
     }
 }
 
-fn read_back(disk: &mut Disk, hosted: &[HostedRoom]) -> Result<Vec<Room>, OpenError> {
+fn read_back<K: Keep>(keep: &mut K, term: u64, hosted: &[HostedRoom]) -> Result<Vec<Room>, K::Error> {
     let room = |hosted: &HostedRoom| {
-        let records = disk.records(&hosted.event)?;
+        let records = keep.read(term, &hosted.event)?;
         let is_new = records.is_empty();
         let mut room = Room::restore(hosted.settings.clone(), records)?.with_fault(hosted.planted);
         if is_new {
             room.begin_in(hosted.first_epoch);
+        } else if K::FORGETS {
+            room.burn_margin();
         }
         Ok(room)
     };

@@ -1,0 +1,143 @@
+//! One room that a writer runs on a thread of its own, and the way to it.
+
+use super::{
+    Called, RoomStore, StoreError, Stored,
+    keep::Keep,
+    writer::{Message, Reply, Writer},
+};
+use async_trait::async_trait;
+use shared::{
+    ids::{DeviceHash, Epoch, EventId, Place},
+    room::{
+        Action, ActionRefusal, CallOrder, EnterRefusal, Extender, Facts, JoinRefusal, JoinRequest, Joined,
+        LogEntry, Planted, Room, RoomSettings, Session, SessionRefusal,
+    },
+    time::Timestamp,
+    wire::EndedPage,
+};
+use std::{io, sync::Arc, thread::JoinHandle};
+use tokio::sync::{
+    mpsc::{self, error::TrySendError},
+    oneshot,
+};
+
+/// A room to be kept.
+pub struct HostedRoom {
+    pub event: EventId,
+    pub settings: RoomSettings,
+    pub planted: Planted,
+    /// Where a room without records begins.
+    pub first_epoch: Epoch,
+}
+
+/// One room of a store that keeps it.
+pub struct KeptRoom {
+    index: usize,
+    queue: mpsc::Sender<Message>,
+}
+
+/// A writer at work.
+pub(super) struct WriterThread {
+    events: Vec<EventId>,
+    queue: mpsc::Sender<Message>,
+    thread: JoinHandle<()>,
+}
+
+/// Operations that wait for the writer: more than the requests that run at once, so that ticks always find room.
+const QUEUE_MAX: usize = 2 * crate::http::CALLS_MAX;
+
+impl WriterThread {
+    pub(super) fn spawn<K: Keep>(writer: Writer<K>, events: Vec<EventId>) -> io::Result<Self> {
+        let (queue, operations) = mpsc::channel(QUEUE_MAX);
+        let thread = std::thread::Builder::new()
+            .name("fairgate-store".to_owned())
+            .spawn(move || writer.run(operations))?;
+        Ok(Self { events, queue, thread })
+    }
+
+    /// The room of an event that was named at the opening.
+    pub(super) fn room(&self, event: &EventId) -> Option<Arc<KeptRoom>> {
+        let index = self.events.iter().position(|hosted| hosted == event)?;
+        Some(Arc::new(KeptRoom { index, queue: self.queue.clone() }))
+    }
+
+    /// The way to the writer.
+    pub(super) fn queue(&self) -> &mpsc::Sender<Message> {
+        &self.queue
+    }
+
+    /// Sends its last message and waits until it has ended.
+    pub(super) async fn end(self, message: Message) {
+        // A writer that is gone already has nothing left to end.
+        let _ = self.queue.send(message).await;
+        let _ = tokio::task::spawn_blocking(|| self.thread.join()).await;
+    }
+}
+
+impl KeptRoom {
+    /// Queues one transition and waits for its answer. The writer drops the answer of a change that it could not make durable.
+    pub async fn apply<T: Send + 'static>(
+        &self,
+        transition: impl FnOnce(&mut Room, Timestamp) -> T + Send + 'static,
+    ) -> Stored<T> {
+        let (answered, answer) = oneshot::channel();
+        let run = move |room: &mut Room, now: Timestamp| -> Reply {
+            let told = transition(room, now);
+            // Nobody listens any more where the client has gone away.
+            Box::new(move || drop(answered.send(told)))
+        };
+        let operation = Message::Apply { room: self.index, run: Box::new(run) };
+        self.queue.try_send(operation).map_err(|error| match error {
+            TrySendError::Full(_) => StoreError::Overloaded,
+            TrySendError::Closed(_) => StoreError::Unavailable,
+        })?;
+        answer.await.map_err(|_| StoreError::Unavailable)
+    }
+}
+
+#[async_trait]
+impl RoomStore for KeptRoom {
+    async fn join(&self, request: JoinRequest) -> Stored<Result<Joined, JoinRefusal>> {
+        self.apply(move |room, now| room.join(now, request)).await
+    }
+
+    async fn abandon(&self, place: Place, device: DeviceHash) -> Stored<Result<(), EnterRefusal>> {
+        self.apply(move |room, now| room.abandon(now, place, device)).await
+    }
+
+    async fn redeem(&self, place: Place, device: DeviceHash) -> Stored<Result<Session, EnterRefusal>> {
+        self.apply(move |room, now| room.redeem(now, place, device)).await
+    }
+
+    async fn renew(&self, place: Place) -> Stored<Result<Session, SessionRefusal>> {
+        self.apply(move |room, now| room.renew(now, place)).await
+    }
+
+    async fn extend(&self, place: Place, by: Extender) -> Stored<Result<Session, SessionRefusal>> {
+        self.apply(move |room, now| room.extend(now, place, by)).await
+    }
+
+    async fn operate(&self, by: String, action: Action) -> Stored<Result<Facts, ActionRefusal>> {
+        self.apply(move |room, now| room.operate(now, &by, action)).await
+    }
+
+    async fn log(&self) -> Stored<Vec<LogEntry>> {
+        self.apply(|room, _| room.log_entries().cloned().collect()).await
+    }
+
+    async fn finish(&self, place: Place) -> Stored<Result<(), SessionRefusal>> {
+        self.apply(move |room, now| room.finish(now, place)).await
+    }
+
+    async fn expire(&self) -> Stored<Facts> {
+        self.apply(Room::expire).await
+    }
+
+    async fn call(&self, order: CallOrder) -> Stored<Called> {
+        self.apply(move |room, now| Called::after(room, now, &order)).await
+    }
+
+    async fn ended_after(&self, seq: u64) -> Stored<EndedPage> {
+        self.apply(move |room, _| room.ended_after(seq)).await
+    }
+}

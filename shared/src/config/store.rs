@@ -1,0 +1,70 @@
+//! `[store]`: where the rooms are kept.
+
+use super::name::parse_name;
+use super::section::Section;
+use core::time::Duration;
+
+/// Where the rooms are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreConfig {
+    /// On disk in the data directory of one server: the default.
+    Embedded,
+    /// In Redis or Valkey, for several servers.
+    Redis(RedisConfig),
+}
+
+/// Records in Redis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedisConfig {
+    /// Where it is, without a login: edges read this file. `None`: the queue server is told otherwise.
+    pub url: Option<String>,
+    /// What stands before every key; `fairgate` by default.
+    pub prefix: String,
+    /// Replicas that must have a change before its answer leaves; 0 by default.
+    pub replicas: u32,
+    /// Time limit of a commit; 50 ms by default.
+    pub budget: Duration,
+}
+
+impl StoreConfig {
+    pub(super) fn read(mut section: Section<'_>) -> Option<Self> {
+        let kind = section.optional("kind").map_or(Some(false), |value| value.parsed(parse_kind));
+        let url = section.optional("url").map(|value| value.parsed(parse_url));
+        let prefix = section.optional("prefix").map(|value| value.parsed(parse_name));
+        let replicas = section.number_or("replicas", 0..=8, 0);
+        let budget_ms = section.number_or("budget_ms", 1..=1000, 50);
+        let is_redis = kind?;
+        if !is_redis && (url.is_some() || prefix.is_some()) {
+            section.error("an embedded store has neither url nor prefix; write kind = \"redis\"");
+        }
+        section.finish();
+        let (url, prefix) =
+            (url.unwrap_or(Some(None))?, prefix.unwrap_or_else(|| Some("fairgate".to_owned()))?);
+        let budget = Duration::from_millis(budget_ms.into());
+        Some(if is_redis {
+            Self::Redis(RedisConfig { url, prefix, replicas, budget })
+        } else {
+            Self::Embedded
+        })
+    }
+}
+
+/// Whether it is Redis.
+fn parse_kind(text: &str) -> Result<bool, &'static str> {
+    match text {
+        "embedded" => Ok(false),
+        "redis" => Ok(true),
+        _ => Err("write \"embedded\" or \"redis\""),
+    }
+}
+
+fn parse_url(text: &str) -> Result<Option<String>, &'static str> {
+    let is_known = text.starts_with("redis") || text.starts_with("valkey");
+    match text.split_once("://") {
+        Some((_, rest)) if is_known && !rest.is_empty() && !rest.contains('@') => Ok(Some(text.to_owned())),
+        Some((_, rest)) if rest.contains('@') => {
+            Err("edges read this file; give a URL with a login by FAIRGATE_STORE_URL")
+        }
+        _ => Err("write redis://<host>:<port>"),
+    }
+}

@@ -1,0 +1,94 @@
+//! Redis that fails over, with and without its leader, and replicas that do not confirm.
+
+use crate::crowd::{Crowd, JOIN, check, setup};
+use serde_json::json;
+use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
+use tests::device::{Clock, Device};
+use tests::redis::{RedisSentinel, RedisServer};
+use tests::stack::fleet::Fleet;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failover_under_a_living_leader_loses_nothing() {
+    let mut set = RedisSentinel::start().await.unwrap();
+    let fleet = Fleet::start(setup(set.url(), CAPACITY)).await.unwrap();
+    let crowd = Crowd::gather(&fleet, CROWD);
+    crowd.more(100, |_| true).await;
+    let leader = fleet.leader_among(|_| true).await.unwrap();
+    let term = fleet.term(leader).await.unwrap();
+    set.master.kill();
+    let killed = Instant::now();
+    let gap = crowd.more(1, |_| true).await;
+    crowd.more(100, |_| true).await;
+    println!("joins went on after {gap:?}, 100 of them after {:?}", killed.elapsed());
+    assert_eq!(fleet.term(leader).await.unwrap(), term, "the same server leads in the same term");
+    check(&fleet, crowd.go_home().await, CAPACITY as usize).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_replicas_confirmed_outlives_master_and_leader_together() {
+    let mut set = RedisSentinel::start().await.unwrap();
+    let mut setup = setup(set.url(), CAPACITY);
+    setup.replicas = 1;
+    let mut fleet = Fleet::start(setup).await.unwrap();
+    let crowd = Crowd::gather(&fleet, CROWD);
+    crowd.more(100, |_| true).await;
+    let leader = fleet.leader_among(|_| true).await.unwrap();
+    let dead = fleet.addresses[leader];
+    set.master.kill();
+    fleet.servers[leader].kill();
+    // With one replica promoted there is none left to confirm, so the old master comes back as one.
+    let port = set.replica.port().to_string();
+    let killed = Instant::now();
+    while !set.replica.ask::<String>(&["INFO", "replication"]).await.unwrap().contains("role:master") {
+        assert!(killed.elapsed() < Duration::from_secs(20), "nobody follows the master");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    set.master.restart().await.unwrap();
+    let _: String = set.master.ask(&["REPLICAOF", "127.0.0.1", &port]).await.unwrap();
+    crowd.more(100, |server| server != dead).await;
+    println!("100 joins were acknowledged {:?} after both died", killed.elapsed());
+    check(&fleet, crowd.go_home().await, CAPACITY as usize).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_its_replicas_nothing_is_confirmed_and_a_retry_is_harmless() {
+    let master = RedisServer::start().await.unwrap();
+    let port = master.port().to_string();
+    let replica =
+        RedisServer::start_program("redis-server", &["--replicaof", "127.0.0.1", &port]).await.unwrap();
+    let mut setup = setup(master.url(), CAPACITY);
+    (setup.replicas, setup.servers) = (1, 1);
+    let fleet = Fleet::start(setup).await.unwrap();
+    let device = || Device::new(&fleet.client, fleet.addresses[0], Ipv4Addr::LOCALHOST, Clock::start());
+    let (mut first, mut second) = (device(), device());
+    let reply = first.post(JOIN, &json!({})).await.unwrap();
+    assert!(reply.json()["pass"].is_object(), "{:?}", reply.json());
+    replica.pause().unwrap();
+    // Its cookie makes the retry the same buyer's.
+    second.cookies.clone_from(&first.cookies);
+    second.cookies.retain(|name, _| name.contains("device"));
+    let mut third = device();
+    let asked = Instant::now();
+    let refused = third.post(JOIN, &json!({})).await.unwrap();
+    assert_eq!((refused.status, refused.code().as_str()), (503, "UNCONFIRMED"));
+    assert!(refused.wait().is_some() && asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
+    let known = second.post(JOIN, &json!({})).await.unwrap();
+    assert_eq!(known.code(), "UNCONFIRMED", "nor is anything told that might be taken back");
+    replica.resume().unwrap();
+    let resumed = Instant::now();
+    let entered = loop {
+        let reply = third.post(JOIN, &json!({})).await.unwrap();
+        if reply.json()["pass"].is_object() {
+            break reply;
+        }
+        assert!(resumed.elapsed() < Duration::from_secs(10), "{:?}", reply.json());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    let known = second.post(JOIN, &json!({})).await.unwrap();
+    assert_eq!(known.json()["ticketNumber"], reply.json()["ticketNumber"], "the same buyer, the same place");
+    assert!(entered.json()["ticketNumber"].as_u64() > reply.json()["ticketNumber"].as_u64());
+}
+
+const CAPACITY: u32 = 20;
+const CROWD: usize = 8;
