@@ -109,14 +109,11 @@ impl From<Unroutable> for Refusal {
 impl From<Bound<'_>> for Refusal {
     fn from(bound: Bound<'_>) -> Self {
         let retry_after = bound.retry_after.unwrap_or(RETRY_AFTER);
+        let headers = bound.fields.headers();
         let problem = Problem::new(bound.reason)
             .policy(bound.policy)
             .violated_policies(bound.fields.violated_policies)
             .retry_after(retry_after);
-        let headers = vec![
-            ("ratelimit", bound.fields.rate_limit),
-            ("ratelimit-policy", bound.fields.rate_limit_policy),
-        ];
         Self { problem, headers }
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn spend_poll(
     let Some((limit, check)) = limit else { return Ok(ticket) };
     let reply = isolate.memory.polls.borrow_mut().check(&check, incoming.now);
     let decisions: Vec<_> = reply.decisions.into_iter().map(Some).collect();
-    match judge(&[limit], &decisions).refusal {
+    match judge(isolate.config.site.limit_fields, &[limit], &decisions).refusal {
         Some(bound) => Err(bound.into()),
         None => Ok(ticket),
     }

@@ -15,7 +15,7 @@ use home::{Answered, HomeLink};
 use shared::gate::{
     Home, HomeCall, Ledger, Limit, Plan, Stage, Subject, Verdict, by_home, judge, refused_already,
 };
-use shared::http::ratelimit::{QuotaReport, rate_limit_fields};
+use shared::http::ratelimit::{LimitFields, QuotaReport, rate_limit_fields};
 use shared::limiter::concurrency::Holder;
 use shared::limiter::home::{Give, HomeRequest, REFUNDS_MAX};
 use shared::limiter::{Decision, Policy};
@@ -72,20 +72,21 @@ impl<'a> Limits<'a> {
 
     /// `RateLimit` and `RateLimit-Policy` for the reply to a request that went on; none where nothing limited it.
     pub(crate) fn fields(&self) -> Vec<(&'static str, String)> {
-        if self.told.is_empty() {
-            return Vec::new();
-        }
         let reports: Vec<QuotaReport<'_>> = self
             .told
             .iter()
             .map(|(limit, decision)| QuotaReport { name: limit.name, policy: &limit.charge.policy, decision })
             .collect();
-        let fields = rate_limit_fields(&reports);
-        vec![("ratelimit", fields.rate_limit), ("ratelimit-policy", fields.rate_limit_policy)]
+        rate_limit_fields(self.limit_fields(), &reports).headers()
+    }
+
+    fn limit_fields(&self) -> LimitFields {
+        self.incoming.isolate.config.site.limit_fields
     }
 
     async fn take_stage(&mut self, stage: Stage, limits: &[Limit<'a>]) -> Result<(), Refusal> {
-        if let Some(bound) = refused_already(limits, &refusals::known(self.incoming, limits)) {
+        let remembered = refusals::known(self.incoming, limits);
+        if let Some(bound) = refused_already(self.limit_fields(), limits, &remembered) {
             return Err(bound.into());
         }
         if stage == Stage::Personal {
@@ -101,7 +102,7 @@ impl<'a> Limits<'a> {
                 None => memory::decide_locally(self.incoming, call, limits, &mut decisions),
             }
         }
-        let verdict = judge(limits, &decisions);
+        let verdict = judge(self.limit_fields(), limits, &decisions);
         self.incoming.isolate.memory.limits.note_verdict(&verdict);
         self.go_on(limits, &decisions, verdict).await
     }

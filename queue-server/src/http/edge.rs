@@ -45,7 +45,7 @@ pub(super) async fn report(State(app): State<Arc<App>>, call: Call) -> Response 
 
 fn config_document(app: &App, call: &Call) -> Result<Response, Refusal> {
     must_be_edge(call)?;
-    let document = app.document.current();
+    let document = app.document.current(&app.limits.live.now());
     let mut response = if call.header(header::IF_NONE_MATCH) == Some(&document.etag) {
         empty(StatusCode::NOT_MODIFIED)
     } else {

@@ -4,7 +4,7 @@ use super::live::InForce;
 use shared::{
     config::{KeyPart, LimitChoice, PolicyMode, RouteKind, ShopConfig},
     gate::{Limit, MEMBER_BYTES_MAX, Plan, Stage, Subject},
-    http::{client::ClientAddress, reason::Reason, sku::Sku},
+    http::{client::ClientAddress, ratelimit::LimitFields, reason::Reason, sku::Sku},
     limiter::{Cost, check::CHARGES_MAX, concurrency::Holder, key::Key},
     token::DeviceId,
     wire::limits::{KeyParts, LimitCheck, PART_BYTES_MAX, PermitWait, WAIT_MS_MAX},
@@ -13,6 +13,7 @@ use shared::{
 /// A request of a caller that is sound.
 pub(crate) struct Asked<'f> {
     pub(super) shop: &'f ShopConfig,
+    pub(super) limit_fields: LimitFields,
     route: String,
     choices: Vec<LimitChoice>,
     parts: Parts,
@@ -57,6 +58,7 @@ impl<'f> Asked<'f> {
         }
         let asked = Self {
             shop,
+            limit_fields: in_force.config.site.limit_fields,
             route: check.route.clone().unwrap_or_default(),
             choices,
             parts: Parts::read(&check.keys)?,

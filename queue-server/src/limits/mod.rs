@@ -7,6 +7,7 @@ mod asked;
 mod home;
 pub mod journal;
 mod live;
+mod noting;
 mod outcome;
 pub mod permits;
 mod process;
@@ -15,6 +16,7 @@ pub mod redis;
 pub mod refusals;
 mod service;
 mod store;
+mod taking;
 
 pub use asked::AskError;
 pub(crate) use asked::Asked;

@@ -1,10 +1,14 @@
 //! What a check came to, and how it is told.
 
+use super::asked::Asked;
 use data_encoding::HEXLOWER;
 use shared::{
     config::PolicyMode,
     gate::{Limit, Verdict, judge},
-    http::{ratelimit::RateLimitFields, reason::Reason},
+    http::{
+        ratelimit::{LimitFields, RateLimitFields},
+        reason::Reason,
+    },
     limiter::{Cost, Decision, Policy, concurrency::Holder},
     time::{Timestamp, micros},
     wire::limits::{CheckResult, DecidedBy, LimitTold},
@@ -12,13 +16,14 @@ use shared::{
 use std::time::Duration;
 
 /// Limits that were asked, and what they said.
-#[derive(Default)]
 pub(super) struct Said<'a> {
     pub(super) limits: Vec<Limit<'a>>,
     pub(super) decisions: Vec<Option<Decision>>,
     /// When the first of them was decided.
     pub(super) now: Timestamp,
     pub(super) is_fallback: bool,
+    /// How the site tells of limits.
+    told: LimitFields,
 }
 
 /// A check or a peek with everything that is told of it.
@@ -29,8 +34,14 @@ pub struct Outcome {
 }
 
 impl<'a> Said<'a> {
+    /// Nothing yet.
+    pub(super) fn in_answer_to(asked: &Asked<'_>) -> Self {
+        let (limits, decisions, now) = (Vec::new(), Vec::new(), Timestamp::default());
+        Self { limits, decisions, now, is_fallback: false, told: asked.limit_fields }
+    }
+
     pub(super) fn verdict(&self) -> Verdict<'a> {
-        judge(&self.limits, &self.decisions)
+        judge(self.told, &self.limits, &self.decisions)
     }
 
     pub(super) fn add(&mut self, limits: Vec<Limit<'a>>, answered: super::home::Answered) {

@@ -4,34 +4,31 @@ use super::{
     asked::{AskError, Asked},
     home::{Change, Home, Misconfigured},
     live::{InForce, Live},
-    outcome::{Outcome, Said, holder_or_random, is_near_limit, kept_out, takes},
+    outcome::{Outcome, Said, holder_or_random, takes},
     permits::Permits,
     receipts::{ReceiptRefusal, SpentReceipts},
-    refusals::{RefusalNote, Refusals},
+    refusals::Refusals,
     store::LimitStoreError,
+    taking::{by_shop, is_permit},
 };
 use crate::metrics::Metrics;
 use data_encoding::HEXLOWER;
 use shared::{
-    config::PolicyMode,
     gate::Limit,
     limiter::{Decision, Policy, check::Charge, concurrency::Holder, key::KeyHash, table::KeyState},
     token::{Receipt, ServerKeys},
-    wire::limits::WaitOrder,
 };
-use std::{sync::Arc, time::Duration};
-use tokio::time::{Instant, sleep_until};
-use tracing::info;
+use std::sync::Arc;
 
 /// The limit service.
 pub struct Limits {
     pub live: Live,
     pub home: Home,
     pub refusals: Refusals,
-    permits: Permits,
+    pub(super) permits: Permits,
     spent: SpentReceipts,
     keys: ServerKeys,
-    metrics: Arc<Metrics>,
+    pub(super) metrics: Arc<Metrics>,
 }
 
 /// Why the limit service does not answer as asked. A refused check is an answer.
@@ -75,7 +72,7 @@ impl Limits {
     /// What a check would come to.
     pub(crate) async fn peek(&self, asked: &Asked<'_>) -> Result<Outcome, LimitsError> {
         let (limits, passed_over) = asked.limits();
-        let mut said = Said::default();
+        let mut said = Said::in_answer_to(asked);
         // A permit is looked at as a stranger would, who holds none.
         let holder = holder_or_random(asked.holder);
         for (shop, limits) in by_shop(asked, &limits) {
@@ -154,112 +151,6 @@ impl Limits {
         Ok((store_shop(asked, limit), limit.charge))
     }
 
-    async fn take_or_wait<'a>(
-        &self,
-        asked: &'a Asked<'_>,
-        limits: &[Limit<'a>],
-        holder: Option<Holder>,
-    ) -> Result<Said<'a>, LimitsError> {
-        let wait = asked.wait.filter(|wait| wait.ms > 0);
-        let order = wait.map_or(WaitOrder::OldestFirst, |wait| wait.order);
-        let queued =
-            limits.iter().find(|limit| is_permit(limit) && self.permits.is_waited_for(limit.charge.key));
-        let said = match queued {
-            Some(limit) if order == WaitOrder::OldestFirst => {
-                self.keep_out(asked, limits, limit, holder).await?
-            }
-            _ => self.take(asked, limits, holder).await?,
-        };
-        let (Some(wait), Some((index, free_in))) = (wait, said.permit_waited_for()) else { return Ok(said) };
-        let Some(key) = said.limits.get(index).map(|limit| limit.charge.key) else { return Ok(said) };
-        // Where the queue is full the refusal stands.
-        let Ok(place) = self.permits.join(key, wait.order) else { return Ok(said) };
-        let deadline = Instant::now() + Duration::from_millis(wait.ms);
-        let (mut said, mut look_at) = (said, (Instant::now() + free_in).min(deadline));
-        loop {
-            tokio::select! {
-                () = place.woken() => {}
-                () = sleep_until(look_at) => {}
-            }
-            if place.is_next() {
-                said = self.take(asked, limits, holder).await?;
-            }
-            match said.permit_waited_for() {
-                Some((_, free_in)) if Instant::now() < deadline => {
-                    // A permit that runs out wakes nobody, so the first of the queue looks by itself.
-                    let pause = free_in.max(Duration::from_millis(1));
-                    look_at = (Instant::now() + pause).min(deadline);
-                }
-                _ => return Ok(said),
-            }
-        }
-    }
-
-    /// Takes all enforced limits or none; then asks those in shadow, each by itself.
-    async fn take<'a>(
-        &self,
-        asked: &'a Asked<'_>,
-        limits: &[Limit<'a>],
-        holder: Option<Holder>,
-    ) -> Result<Said<'a>, LimitsError> {
-        let mut said = Said::default();
-        for (shop, group) in by_shop(asked, limits) {
-            let enforced: Vec<Limit<'a>> = with_mode(&group, PolicyMode::Enforced);
-            if enforced.is_empty() {
-                continue;
-            }
-            let before = (said.limits.len(), said.now);
-            let answered = self.home.check(shop, &enforced, holder).await?;
-            said.add(enforced, answered);
-            if said.verdict().refusal.is_some() {
-                // What lies elsewhere was taken already, and goes back.
-                self.take_back(asked, &said, before).await?;
-                return Ok(said);
-            }
-        }
-        for (shop, group) in by_shop(asked, limits) {
-            for limit in with_mode(&group, PolicyMode::Shadow) {
-                let answered = self.home.check(shop, &[limit], holder).await?;
-                said.add(vec![limit], answered);
-            }
-        }
-        Ok(said)
-    }
-
-    /// What a caller is told whom a queue keeps out.
-    async fn keep_out<'a>(
-        &self,
-        asked: &'a Asked<'_>,
-        limits: &[Limit<'a>],
-        queued: &Limit<'a>,
-        holder: Option<Holder>,
-    ) -> Result<Said<'a>, LimitsError> {
-        let mut said = Said::default();
-        for (shop, group) in by_shop(asked, limits) {
-            let answered = self.home.peek(shop, &group, holder).await?;
-            said.add(group, answered);
-        }
-        for (limit, decision) in said.limits.iter().zip(&mut said.decisions) {
-            if limit.charge.key == queued.charge.key {
-                *decision = decision.map(kept_out);
-            }
-        }
-        Ok(said)
-    }
-
-    async fn take_back(
-        &self,
-        asked: &Asked<'_>,
-        said: &Said<'_>,
-        (taken, taken_at): (usize, shared::time::Timestamp),
-    ) -> Result<(), LimitsError> {
-        let charges: Vec<Charge> = said.limits.iter().take(taken).map(|limit| limit.charge).collect();
-        if charges.is_empty() {
-            return Ok(());
-        }
-        Ok(self.home.change(&asked.shop.id, Change::Refund { charges: &charges, taken_at }).await?)
-    }
-
     async fn give_all(&self, receipt: &Receipt) -> Result<(), LimitsError> {
         let Some(holder) = receipt.holder else { return Ok(()) };
         let of_shop = receipt.charges.iter().map(|charge| (receipt.shop.as_str(), charge));
@@ -297,61 +188,6 @@ impl Limits {
         };
         self.keys.seal_receipt(&receipt).ok()
     }
-
-    /// Counts and logs what every limit said.
-    fn note(&self, in_force: &InForce, asked: &Asked<'_>, said: &Said<'_>) {
-        for (limit, decision) in said.limits.iter().zip(&said.decisions) {
-            let is_shadow = limit.mode == PolicyMode::Shadow;
-            let outcome = match (decision, is_shadow) {
-                (None, _) => "undecided",
-                (Some(Decision::Allowed { .. }), false) => "allowed",
-                (Some(Decision::Allowed { .. }), true) => "shadow_allowed",
-                (Some(Decision::Denied { .. }), false) => "refused",
-                (Some(Decision::Denied { .. }), true) => "shadow_refused",
-            };
-            self.metrics.note_limit(limit.name, outcome);
-            match decision {
-                Some(decision) if is_near_limit(limit, decision) => self.metrics.note_near_limit(limit.name),
-                Some(Decision::Denied { retry_after, .. }) => {
-                    self.note_refusal(in_force, asked, limit, said, *retry_after);
-                }
-                _ => {}
-            }
-        }
-        if said.is_fallback {
-            self.metrics.note_limit_fallback();
-        }
-    }
-
-    fn note_refusal(
-        &self,
-        in_force: &InForce,
-        asked: &Asked<'_>,
-        limit: &Limit<'_>,
-        said: &Said<'_>,
-        retry_after: Option<Duration>,
-    ) {
-        let is_shadow = limit.mode == PolicyMode::Shadow;
-        let counts_by = in_force.config.shop(&asked.shop.id).and_then(|shop| shop.policy(limit.name));
-        info!(
-            shop = asked.shop.id,
-            policy = limit.name,
-            key = HEXLOWER.encode(&limit.charge.key.0),
-            counts_by = counts_by.map(|policy| policy.key.to_string()),
-            cost = asked.cost,
-            wait_ms = retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
-            is_shadow,
-            "a limit refuses"
-        );
-        self.refusals.note(RefusalNote {
-            at: said.now,
-            key: limit.charge.key,
-            policy: limit.name.to_owned(),
-            cost: asked.cost,
-            retry_after,
-            is_shadow,
-        });
-    }
 }
 
 impl From<Misconfigured> for LimitsError {
@@ -375,28 +211,12 @@ impl From<AskError> for LimitsError {
     }
 }
 
-/// The shop's own limits, then those of the whole site, whose keys lie elsewhere.
-fn by_shop<'a>(asked: &'a Asked<'_>, limits: &[Limit<'a>]) -> Vec<(&'a str, Vec<Limit<'a>>)> {
-    let (of_site, of_shop): (Vec<Limit<'a>>, Vec<Limit<'a>>) =
-        limits.iter().copied().partition(|limit| asked.is_of_site(limit.name));
-    let groups = [(asked.shop.id.as_str(), of_shop), (SITE, of_site)];
-    groups.into_iter().filter(|(_, limits)| !limits.is_empty()).collect()
-}
-
 fn store_shop<'a>(asked: &'a Asked<'_>, limit: &Limit<'_>) -> &'a str {
     if asked.is_of_site(limit.name) { SITE } else { &asked.shop.id }
 }
 
-fn is_permit(limit: &Limit<'_>) -> bool {
-    matches!(limit.charge.policy, Policy::Concurrency(_))
-}
-
-fn with_mode<'a>(limits: &[Limit<'a>], mode: PolicyMode) -> Vec<Limit<'a>> {
-    limits.iter().filter(|limit| limit.mode == mode).copied().collect()
-}
-
 /// Where keys of the whole site lie; no shop has this name.
-const SITE: &str = "*";
+pub(super) const SITE: &str = "*";
 
 /// The key that a text names: 32 hexadecimal digits, as logs show it.
 pub(crate) fn key_of(text: &str) -> Option<KeyHash> {

@@ -1,7 +1,10 @@
 //! Overrides, replenishing, resets, and what is told of limits.
 
-use crate::server::{Server, of_device};
+use crate::server::{CONFIG, Server, of_device};
+use queue_server::document::ConfigDocument;
 use serde_json::{Value, json};
+use shared::{config::Config, limiter::Inheritance};
+use std::sync::Arc;
 
 const DEVICE: &str = "/v1/shops/alpha/policies/device";
 
@@ -124,16 +127,48 @@ async fn policies_and_coverage_are_told() {
     assert_eq!(policies.json()["shops"][0]["policies"][0]["override"]["mode"], "shadow");
     let coverage = server.call(&server.read_key, "GET", "/v1/policies/coverage", None).await.json();
     let shop = &coverage["shops"][0];
-    assert_eq!(
-        shop["routes"][0]["limits"],
-        json!([
-            [{ "policy": "device", "mode": "shadow" }],
-            [{ "policy": "ip", "mode": "enforced" }],
-        ])
-    );
+    let route = &shop["routes"][0];
+    assert_eq!((&route["kind"], &route["isLimited"]), (&json!("open"), &json!(true)));
+    let limits: Vec<&str> = route["limits"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(limits[0].starts_with("device: ") && limits[0].contains("shadow"), "{limits:?}");
+    assert!(limits[1].starts_with("ip: ") && !limits[1].contains("shadow"), "{limits:?}");
     assert_eq!(
         (&shop["routes"][1]["kind"], &shop["routes"][1]["isLimited"]),
-        (&json!("bypass"), &json!(false))
+        (&json!("bypassed"), &json!(false))
     );
     assert_eq!(shop["everythingElse"]["isLimited"], false);
+}
+
+#[tokio::test]
+async fn edges_are_told_what_shops_have_of_their_own() {
+    let server = Server::start();
+    let document = || server.app.document.current(&server.app.limits.live.now());
+    server.app.document.replace(ConfigDocument::new(CONFIG.to_owned()));
+    let told = |policy: &str| {
+        let config = Config::parse("told", &document().text).unwrap();
+        let [alpha, beta] =
+            ["alpha", "beta"].map(|shop| Arc::clone(config.shop(shop).unwrap().policy(policy).unwrap()));
+        (alpha, beta.limiter.quota())
+    };
+    let of_file = document();
+    assert_eq!((told("device").0.limiter.quota(), told("device").1), (10, 2));
+
+    let own = json!({
+        "settings": { "gcra": { "burst_capacity": 5, "rate": 1, "period_us": 1_000_000 } },
+        "mode": "shadow", "inherit": "reset",
+    });
+    assert_eq!(put(&server, DEVICE, own).await.status, 200);
+    let (alpha, beta_quota) = told("device");
+    assert_eq!((alpha.limiter.quota(), alpha.mode.name(), beta_quota), (5, "shadow", 2));
+    assert_eq!(alpha.inherit, Inheritance::Reset);
+    assert_ne!(document().etag, of_file.etag);
+    assert!(Arc::ptr_eq(&document(), &document()), "written once");
+    // What a file cannot say stays here.
+    let finer = json!({ "settings": { "fixed_window": { "limit": 5, "window_us": 7, "aligned": true } } });
+    assert_eq!(put(&server, "/v1/shops/alpha/policies/ip", finer).await.status, 200);
+    assert_eq!((told("ip").0.limiter.quota(), told("device").0.limiter.quota()), (20, 5));
+    for path in [DEVICE, "/v1/shops/alpha/policies/ip"] {
+        assert_eq!(server.call(&server.admin_key, "DELETE", path, None).await.status, 204);
+    }
+    assert_eq!(document(), of_file);
 }

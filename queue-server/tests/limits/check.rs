@@ -1,6 +1,7 @@
 //! Checks, peeks and refunds.
 
-use crate::server::{Server, of_device};
+use crate::server::{CONFIG, Server, of_device};
+use queue_server::limits::Home;
 use serde_json::{Value, json};
 
 fn allowed(results: &[Value]) -> Vec<bool> {
@@ -49,6 +50,19 @@ async fn one_check_is_told_by_status_and_fields() {
     assert_eq!(refused.json()["policy"], "device");
     assert_eq!(refused.json()["retryAfterMs"], 200);
     assert!(refused.header("ratelimit").unwrap().starts_with(r#""device";r=0;t=1, "ip";r=10"#));
+}
+
+#[tokio::test]
+async fn the_site_chooses_how_limits_are_told() {
+    let chosen = "[site]\nratelimit_fields = \"renamed\"\nx_ratelimit = true";
+    let server = Server::with(&CONFIG.replacen("[site]", chosen, 1), Home::local);
+    let passed = server.check(of_device("device", "a", 4)).await;
+    assert_eq!(passed.header("ratelimit"), Some(r#""device";a=6;w=1"#));
+    let refused = server.check(of_device("device", "a", 7)).await;
+    refused.assert_refused(429, "RATE_LIMITED");
+    let told = ["limit", "remaining", "reset"].map(|name| refused.header(&format!("x-ratelimit-{name}")));
+    assert_eq!(told, [Some("10"), Some("6"), Some("1")]);
+    assert_eq!(Server::start().check(of_device("device", "a", 4)).await.header("x-ratelimit-limit"), None);
 }
 
 #[tokio::test]

@@ -36,6 +36,17 @@ pub enum CoverageKind {
     Bypassed,
 }
 
+impl CoverageKind {
+    /// One word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gated => "gated",
+            Self::Open => "open",
+            Self::Bypassed => "bypassed",
+        }
+    }
+}
+
 impl Config {
     /// What limits each route, in the order of the file, and for each shop what limits all other requests.
     pub fn coverage(&self) -> Vec<RouteCoverage> {

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::http::cookie::{CookieDomain, CookieMode};
 use crate::http::path::CanonicalPath;
+use crate::http::ratelimit::{Draft, LimitFields};
 use crate::ids::EventId;
 use crate::tree;
 use core::net::SocketAddr;
@@ -137,6 +138,8 @@ pub struct SiteConfig {
     pub cookie_mode: CookieMode,
     /// What limits every request of every shop that is not bypassed.
     pub limits: Vec<LimitChoice>,
+    /// How replies tell of limits.
+    pub limit_fields: LimitFields,
     pub(crate) prefix_path: CanonicalPath,
 }
 
@@ -155,6 +158,9 @@ impl SiteConfig {
             .optional("limits")
             .map(|value| policies.read_limits(&value, ListOf::Site))
             .unwrap_or_default();
+        let draft = section.optional("ratelimit_fields");
+        let draft = draft.map_or(Some(Draft::default()), |value| value.parsed(Draft::parse));
+        let x_rate_limit = section.optional("x_ratelimit").map_or(Some(false), |value| value.boolean());
         section.finish();
         let (prefix, prefix_path) = prefix?;
         let public_url = public_url?;
@@ -163,7 +169,8 @@ impl SiteConfig {
             Some(domain) => CookieMode::Domain(domain),
             None => CookieMode::Host,
         };
-        Some(Self { prefix, public_url, trusted_proxies, cookie_mode, limits, prefix_path })
+        let limit_fields = LimitFields { draft: draft?, x_rate_limit: x_rate_limit? };
+        Some(Self { prefix, public_url, trusted_proxies, cookie_mode, limits, limit_fields, prefix_path })
     }
 }
 

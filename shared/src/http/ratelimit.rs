@@ -7,7 +7,6 @@ use crate::limiter::{Cost, Decision, Policy};
 use core::cmp::Reverse;
 use core::fmt::Write;
 use core::time::Duration;
-use serde::{Deserialize, Serialize};
 
 /// What one policy said to a request.
 #[derive(Clone, Copy, Debug)]
@@ -20,9 +19,17 @@ pub struct QuotaReport<'a> {
     pub decision: &'a Decision,
 }
 
+/// Which fields tell limits, and how they are spelled: `ratelimit_fields` and `x_ratelimit` of `[site]`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LimitFields {
+    /// The parameters of `RateLimit`.
+    pub draft: Draft,
+    /// Whether `X-RateLimit-*` go along, for clients that know nothing newer.
+    pub x_rate_limit: bool,
+}
+
 /// How the parameters of `RateLimit` are spelled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Draft {
     /// draft-ietf-httpapi-ratelimit-headers-10: `r` remaining, `t` time.
     #[default]
@@ -31,7 +38,18 @@ pub enum Draft {
     Renamed,
 }
 
-/// `X-RateLimit-Limit`, `-Remaining` and `-Reset`: the tightest policy alone, for clients that know nothing newer.
+impl Draft {
+    /// Reads the word of the configuration.
+    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "draft-10" => Ok(Self::Draft10),
+            "renamed" => Ok(Self::Renamed),
+            _ => Err("write \"draft-10\" (r, t), or \"renamed\" (a, w)"),
+        }
+    }
+}
+
+/// `X-RateLimit-Limit`, `-Remaining` and `-Reset`: the tightest policy alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct XRateLimit {
     /// The most cost at one instant from rest.
@@ -51,30 +69,33 @@ pub struct RateLimitFields {
     pub rate_limit_policy: String,
     /// `Retry-After` in seconds, at least 1; `None` when nothing was refused, or when the request can never pass.
     pub retry_after_s: Option<u64>,
-    /// The `X-RateLimit-*` of the tightest, for a host that is told to send them; `None` when nothing was asked.
+    /// The `X-RateLimit-*` of the tightest; `None` when nothing was asked, or [`LimitFields`] does not want them.
     pub x_rate_limit: Option<XRateLimit>,
     /// Names of the policies that refused, as `violated-policies` of the problem; what binds first.
     pub violated_policies: Vec<String>,
 }
 
-impl XRateLimit {
-    /// Names in lower case and values.
-    pub fn headers(&self) -> [(&'static str, String); 3] {
-        [
-            ("x-ratelimit-limit", self.limit.to_string()),
-            ("x-ratelimit-remaining", self.remaining.to_string()),
-            ("x-ratelimit-reset", self.reset_s.to_string()),
-        ]
+impl RateLimitFields {
+    /// Names in lower case and values, without `Retry-After`, which not only limits have. No limits: no fields.
+    pub fn headers(&self) -> Vec<(&'static str, String)> {
+        if self.rate_limit.is_empty() {
+            return Vec::new();
+        }
+        let mut headers = vec![
+            ("ratelimit", self.rate_limit.clone()),
+            ("ratelimit-policy", self.rate_limit_policy.clone()),
+        ];
+        if let Some(tightest) = self.x_rate_limit {
+            headers.push(("x-ratelimit-limit", tightest.limit.to_string()));
+            headers.push(("x-ratelimit-remaining", tightest.remaining.to_string()));
+            headers.push(("x-ratelimit-reset", tightest.reset_s.to_string()));
+        }
+        headers
     }
 }
 
-/// The fields for what these policies said to one request, in the spelling of [`Draft::Draft10`].
-pub fn rate_limit_fields(reports: &[QuotaReport<'_>]) -> RateLimitFields {
-    rate_limit_fields_in(Draft::default(), reports)
-}
-
 /// The fields for what these policies said to one request.
-pub fn rate_limit_fields_in(draft: Draft, reports: &[QuotaReport<'_>]) -> RateLimitFields {
+pub fn rate_limit_fields(told: LimitFields, reports: &[QuotaReport<'_>]) -> RateLimitFields {
     let mut tightest_first: Vec<(usize, &QuotaReport<'_>)> = reports.iter().enumerate().collect();
     tightest_first.sort_unstable_by_key(|(index, report)| (tightness(report.decision), *index));
     let tightest_first: Vec<&QuotaReport<'_>> =
@@ -84,11 +105,14 @@ pub fn rate_limit_fields_in(draft: Draft, reports: &[QuotaReport<'_>]) -> RateLi
         rate_limit: String::new(),
         rate_limit_policy: String::new(),
         retry_after_s: None,
-        x_rate_limit: tightest_first.first().map(|tightest| x_rate_limit(tightest)),
+        x_rate_limit: tightest_first
+            .first()
+            .filter(|_| told.x_rate_limit)
+            .map(|tightest| x_rate_limit(tightest)),
         violated_policies: refused.map(|report| report.name.to_owned()).collect(),
     };
     for report in &tightest_first {
-        push_item(&mut fields.rate_limit, report.name, &limit_parameters(draft, report));
+        push_item(&mut fields.rate_limit, report.name, &limit_parameters(told.draft, report));
         push_item(&mut fields.rate_limit_policy, report.name, &policy_parameters(report.policy));
     }
     // The first is the binding refusal, if anything was refused.
@@ -203,7 +227,7 @@ mod tests {
             .zip(&decisions)
             .map(|((name, policy, _), decision)| QuotaReport { name, policy, decision })
             .collect();
-        let fields = rate_limit_fields(&reports);
+        let fields = rate_limit_fields(LimitFields::default(), &reports);
         assert_eq!((&*fields.rate_limit, &*fields.rate_limit_policy), (rate_limit, rate_limit_policy));
         assert_eq!(fields.retry_after_s, retry_after_s);
     }
@@ -222,8 +246,8 @@ mod tests {
     #[test]
     fn nothing_is_nothing() {
         check(&[], "", "", None);
-        let fields = rate_limit_fields(&[]);
-        assert_eq!((fields.x_rate_limit, fields.violated_policies), (None, vec![]));
+        let fields = rate_limit_fields(LimitFields { x_rate_limit: true, ..LimitFields::default() }, &[]);
+        assert_eq!((fields.headers(), fields.x_rate_limit, fields.violated_policies), (vec![], None, vec![]));
     }
 
     /// Every field of a refusal by one of two policies, and of an allowed request, as they are in `tests/vectors`.
@@ -242,13 +266,11 @@ mod tests {
                     QuotaReport { name: "ip", policy: &ip, decision: &decisions[0] },
                     QuotaReport { name: "device", policy: &device, decision: &decisions[1] },
                 ];
-                let fields = rate_limit_fields_in(draft, &reports);
-                writeln!(written, "ratelimit: {}", fields.rate_limit).unwrap();
-                writeln!(written, "ratelimit-policy: {}", fields.rate_limit_policy).unwrap();
-                if let Some(seconds) = fields.retry_after_s {
-                    writeln!(written, "retry-after: {seconds}").unwrap();
-                }
-                for (name, value) in fields.x_rate_limit.unwrap().headers() {
+                let fields = rate_limit_fields(LimitFields { draft, x_rate_limit: true }, &reports);
+                for (index, (name, value)) in fields.headers().into_iter().enumerate() {
+                    if let (2, Some(seconds)) = (index, fields.retry_after_s) {
+                        writeln!(written, "retry-after: {seconds}").unwrap();
+                    }
                     writeln!(written, "{name}: {value}").unwrap();
                 }
                 writeln!(written, "violated-policies: {:?}\n", fields.violated_policies).unwrap();
@@ -262,7 +284,9 @@ mod tests {
         let off = policy(0, 1, 1);
         let decision = decide(&off, &[1]);
         let report = QuotaReport { name: "off", policy: &off, decision: &decision };
-        let x_rate_limit = rate_limit_fields(&[report]).x_rate_limit;
+        assert_eq!(rate_limit_fields(LimitFields::default(), &[report]).x_rate_limit, None);
+        let told = LimitFields { x_rate_limit: true, ..LimitFields::default() };
+        let x_rate_limit = rate_limit_fields(told, &[report]).x_rate_limit;
         assert_eq!(x_rate_limit, Some(XRateLimit { limit: 0, remaining: 0, reset_s: 1 }));
     }
 

@@ -35,7 +35,16 @@ pub enum PolicyError {
         most: u64,
     },
     /// No zone of this name is built in.
-    #[error("no such time zone is built in; write \"UTC\", or an IANA name such as \"Asia/Taipei\"")]
+    #[cfg_attr(
+        feature = "zones",
+        error("no such time zone is built in; write \"UTC\", or an IANA name such as \"Asia/Taipei\"")
+    )]
+    #[cfg_attr(
+        not(feature = "zones"),
+        error(
+            "no time zone is built in here, so that the edge stays small; write \"UTC\", or leave the policy to the limit service"
+        )
+    )]
     UnknownZone,
 }
 

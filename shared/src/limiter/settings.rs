@@ -1,4 +1,4 @@
-//! A policy in plain numbers, as configuration, golden rows and the wire spell it.
+//! A policy in plain numbers, as configuration, vectors and the wire spell it.
 
 use super::calendar::Calendar;
 use super::concurrency::ConcurrencyPolicy;

@@ -3,6 +3,7 @@
 use crate::fixtures::{buyer, config};
 use shared::config::Config;
 use shared::gate::{Buyer, Limit, Plan, Stage, Subject, by_home, judge};
+use shared::http::ratelimit::LimitFields;
 use shared::limiter::Decision;
 use std::time::Duration;
 
@@ -70,13 +71,13 @@ fn one_home_holds_all_limits_of_a_device_and_one_all_of_an_address() {
 fn the_longest_wait_binds_and_every_answer_is_told() {
     let config = config();
     let limits = of(&config, &buyer("192.0.2.1", Some(1)));
-    assert_eq!(judge(&limits, &[ALLOWED, ALLOWED]).refusal, None);
+    assert_eq!(judge(LimitFields::default(), &limits, &[ALLOWED, ALLOWED]).refusal, None);
     let wait = |millis| Some(denied(Some(Duration::from_millis(millis))));
-    let both = judge(&limits, &[wait(200), wait(1_400)]).refusal.unwrap();
+    let both = judge(LimitFields::default(), &limits, &[wait(200), wait(1_400)]).refusal.unwrap();
     assert_eq!((both.policy, both.retry_after), ("wide", Some(Duration::from_millis(1_400))));
     assert!(both.fields.rate_limit.starts_with("\"wide\";r=0"), "{}", both.fields.rate_limit);
     assert_eq!(both.fields.rate_limit_policy, "\"wide\";q=200;w=2, \"narrow\";q=10;w=2");
-    let never = judge(&limits, &[Some(denied(None)), wait(1_400)]).refusal.unwrap();
+    let never = judge(LimitFields::default(), &limits, &[Some(denied(None)), wait(1_400)]).refusal.unwrap();
     assert_eq!((never.policy, never.retry_after), ("narrow", None));
 }
 
@@ -84,9 +85,11 @@ fn the_longest_wait_binds_and_every_answer_is_told() {
 fn a_home_that_does_not_answer_refuses_nobody() {
     let config = config();
     let limits = of(&config, &buyer("192.0.2.1", Some(1)));
-    assert_eq!(judge(&limits, &[None, None]).refusal, None);
-    assert_eq!(judge(&limits, &[None, ALLOWED]).refusal, None);
-    let refused = judge(&limits, &[None, Some(denied(Some(Duration::from_secs(1))))]).refusal.unwrap();
+    assert_eq!(judge(LimitFields::default(), &limits, &[None, None]).refusal, None);
+    assert_eq!(judge(LimitFields::default(), &limits, &[None, ALLOWED]).refusal, None);
+    let refused = judge(LimitFields::default(), &limits, &[None, Some(denied(Some(Duration::from_secs(1))))])
+        .refusal
+        .unwrap();
     assert_eq!(refused.policy, "wide");
     assert_eq!(refused.fields.rate_limit_policy, "\"wide\";q=200;w=2");
 }

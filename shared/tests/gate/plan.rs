@@ -3,6 +3,7 @@
 use crate::fixtures::buyer;
 use shared::config::{ClientConfig, Config, RouteConfig, ShopConfig};
 use shared::gate::{Buyer, Home, Ledger, Limit, Plan, Stage, Subject, by_home, judge, refused_already};
+use shared::http::ratelimit::LimitFields;
 use shared::http::reason::Reason;
 use shared::http::sku::Sku;
 use shared::limiter::check::CheckRequest;
@@ -111,10 +112,10 @@ fn a_shadow_is_asked_by_itself_and_refuses_nobody() {
     let limits = &stages(&config, &buyer("192.0.2.1", None), &sku)[1];
     let calls = by_home(limits);
     assert_eq!((calls.len(), calls[0].checks.len()), (1, 2), "one call, and neither spoils the other");
-    let verdict = judge(limits, &[DENIED, ALLOWED]);
+    let verdict = judge(LimitFields::default(), limits, &[DENIED, ALLOWED]);
     assert_eq!((verdict.refusal, verdict.would_refuse), (None, vec!["p-shop"]));
     assert_eq!(verdict.fields.rate_limit, "", "a client learns nothing of a shadow");
-    assert_eq!(refused_already(limits, &[DENIED, DENIED]), None);
+    assert_eq!(refused_already(LimitFields::default(), limits, &[DENIED, DENIED]), None);
 }
 
 #[test]
@@ -122,8 +123,12 @@ fn a_home_that_does_not_answer_refuses_only_where_the_policy_is_closed() {
     let reason = |more: &str| {
         let (config, sku) = (config(r#"["p-shop"]"#, &["shop"], more), sku());
         let limits = &stages(&config, &buyer("192.0.2.1", None), &sku)[1];
-        let verdict = judge(limits, &[None]);
-        assert_eq!(refused_already(limits, &[None]), None, "not asked yet is not unanswered");
+        let verdict = judge(LimitFields::default(), limits, &[None]);
+        assert_eq!(
+            refused_already(LimitFields::default(), limits, &[None]),
+            None,
+            "not asked yet is not unanswered"
+        );
         (verdict.refusal.map(|bound| bound.reason), verdict.unanswered)
     };
     assert_eq!(reason("on_store_failure = \"closed\""), (Some(Reason::LimiterUnavailable), 0));
@@ -138,7 +143,7 @@ fn a_refusal_is_called_by_what_is_busy() {
         let (config, sku) = (config(&limits, &[key], ""), sku());
         let stages = stages(&config, &buyer("192.0.2.1", Some(1)), &sku);
         let stage = stages.iter().find(|stage| !stage.is_empty()).unwrap();
-        judge(stage, &[DENIED]).refusal.unwrap().reason
+        judge(LimitFields::default(), stage, &[DENIED]).refusal.unwrap().reason
     };
     assert_eq!(reason("device"), Reason::RateLimited);
     assert_eq!(reason("shop"), Reason::ShopBusy);
@@ -254,7 +259,7 @@ fn a_later_refusal_gives_back_what_was_taken_before() {
     assert_eq!((homes.left(&own[0][0]), homes.left(&own[0][1])), (1, 1));
     let refused = homes.ask(&own[1]);
     ledger.note(&own[1], &refused, Timestamp::default());
-    assert!(judge(&own[1], &refused).refusal.is_some());
+    assert!(judge(LimitFields::default(), &own[1], &refused).refusal.is_some());
     for (home, refunds) in ledger.refunds() {
         for refund in refunds {
             homes.table(home).refund(&refund.charge, refund.taken_at, Timestamp::default());
@@ -273,7 +278,7 @@ fn twenty_refused_callers_cost_the_shop_nothing() {
     let mut homes = Homes::default();
     let mut passed = 0;
     for _ in 0..20 {
-        if judge(&limits[0], &homes.ask(&limits[0])).refusal.is_none() {
+        if judge(LimitFields::default(), &limits[0], &homes.ask(&limits[0])).refusal.is_none() {
             passed += 1;
             homes.ask(&limits[1]);
         }

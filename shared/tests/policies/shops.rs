@@ -64,6 +64,6 @@ fn an_override_names_a_policy_that_a_shop_can_have_alone() {
     check(
         "name = \"p\"\nsku = \"A-1\"\nmode = \"off\"\n",
         "\"sku\"",
-        &["f:9: shop[0].policy[0]: a mode holds for the whole policy; write it without sku"],
+        &["f:9: shop[0].policy[0]: mode and inherit hold for the whole policy; write them without sku"],
     );
 }

@@ -45,18 +45,15 @@ impl Run {
         !self.verdicts.iter().any(|verdict| matches!(verdict, Verdict::Unjudged { .. }))
     }
 
-    /// Whether every vector passed whole, as ours have to.
-    pub fn is_whole(&self, vectors: &[Vector]) -> bool {
-        self.not_whole(vectors).is_empty()
-    }
-
-    /// What became of each vector that did not pass whole. A home may refuse numbers of 2^53 and above, which it must say; and
-    /// whether a refusal is a lock is told by the limiter's state, which a store keeps to itself.
-    pub fn not_whole(&self, vectors: &[Vector]) -> Vec<String> {
+    /// What became of each vector that did not pass whole, as ours have to. About the promises that a home `may_refuse` it may
+    /// say that it cannot be asked; and whether a refusal is a lock is told by the limiter's state, which a store keeps to itself.
+    pub fn not_whole(&self, vectors: &[Vector], may_refuse: &[&str]) -> Vec<String> {
         let is_whole = |vector: &Vector, verdict: &Verdict| match verdict {
             Verdict::Passed => true,
             Verdict::PassedInPart { untold } => untold.iter().all(|field| field == "locked"),
-            Verdict::NotApplicable { .. } => vector.about.as_deref() == Some("beyond_2_53"),
+            Verdict::NotApplicable { .. } => {
+                vector.about.as_deref().is_some_and(|about| may_refuse.contains(&about))
+            }
             _ => false,
         };
         let each = vectors.iter().zip(&self.verdicts).filter(|(vector, verdict)| !is_whole(vector, verdict));

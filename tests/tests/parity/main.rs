@@ -10,4 +10,3 @@ mod ledger;
 mod parity;
 mod promises;
 mod stored;
-mod vectors;

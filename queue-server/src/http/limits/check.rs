@@ -126,13 +126,7 @@ async fn give_back(app: &App, call: &Call, verb: Verb) -> Result<Response, Refus
 
 /// Puts the limits into the fields that clients read. No limits: no fields.
 pub(in crate::http) fn set_fields(response: &mut Response, fields: &RateLimitFields) {
-    let values = [(RATE_LIMIT, &fields.rate_limit), (RATE_LIMIT_POLICY, &fields.rate_limit_policy)];
-    for (name, value) in values {
-        if !value.is_empty() {
-            set(response, name, value);
-        }
+    for (name, value) in fields.headers() {
+        set(response, HeaderName::from_static(name), &value);
     }
 }
-
-const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
-const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");

@@ -19,7 +19,7 @@ use axum::{
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json as object};
 use shared::{
-    config::{LimitChoice, PolicyConfig, RouteKind, ShopConfig},
+    config::{PolicyConfig, RouteCoverage, ShopConfig},
     http::reason::Reason,
     limiter::{Policy, PolicySettings, check::Charge, table::KeyState},
     time::micros,
@@ -150,29 +150,26 @@ fn policies_of(in_force: &InForce, shop: &ShopConfig) -> Value {
     object!({ "shop": shop.id, "policies": shop.policies.iter().map(policy).collect::<Vec<_>>() })
 }
 
-fn coverage_of(_: &InForce, shop: &ShopConfig) -> Value {
-    let names = |choice: &LimitChoice| -> Vec<Value> {
-        let policies = choice.policies.iter();
-        policies.map(|policy| object!({ "policy": policy.name, "mode": policy.mode.name() })).collect()
-    };
-    let limits = |choices: &[LimitChoice]| choices.iter().map(names).collect::<Vec<_>>();
-    let routes = shop.routes.iter().map(|route| {
-        let kind = match route.kind {
-            RouteKind::Bypass => "bypass",
-            RouteKind::Limited => "limited",
-            RouteKind::Gated { .. } => "gated",
-        };
-        object!({
-            "route": route.id,
-            "kind": kind,
-            // Each entry is a choice: the first policy applies whose key is known.
-            "limits": limits(&route.limits),
-            "isLimited": !route.limits.is_empty(),
-        })
-    });
+fn coverage_of(in_force: &InForce, shop: &ShopConfig) -> Value {
+    let covered = in_force.config.coverage();
+    let (rest, routes): (Vec<_>, Vec<_>) = covered
+        .into_iter()
+        .filter(|route| route.shop_id == shop.id)
+        .partition(|route| route.route_id.is_none());
     object!({
         "shop": shop.id,
-        "routes": routes.collect::<Vec<_>>(),
-        "everythingElse": { "limits": limits(&shop.limits), "isLimited": !shop.limits.is_empty() },
+        "routes": routes.iter().map(told_route).collect::<Vec<_>>(),
+        "everythingElse": rest.first().map(told_route),
+    })
+}
+
+fn told_route(route: &RouteCoverage) -> Value {
+    object!({
+        "route": route.route_id,
+        "kind": route.kind.name(),
+        "isLimited": route.is_limited,
+        "limits": route.limits,
+        "binding": route.binding,
+        "gaps": route.gaps,
     })
 }

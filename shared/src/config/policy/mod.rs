@@ -88,14 +88,7 @@ impl PolicyConfig {
         let key = key.as_ref().and_then(PolicyKey::read);
         let limiter = numbers::read(section);
         let mode = read_mode(section);
-        let inherit = section.optional("inherit").map_or(Some(Inheritance::Keep), |value| {
-            value.parsed(|text| match text {
-                "keep" => Ok(Inheritance::Keep),
-                "proportional" => Ok(Inheritance::Proportional),
-                "reset" => Ok(Inheritance::Reset),
-                _ => Err("write keep, proportional or reset"),
-            })
-        });
+        let inherit = read_inherit(section);
         let on_store_failure = section.optional("on_store_failure");
         let on_store_failure =
             on_store_failure.map_or(Some(OnStoreFailure::Local), |value| value.parsed(OnStoreFailure::parse));
@@ -109,7 +102,7 @@ impl PolicyConfig {
             limiter,
             sku_limiters: BTreeMap::new(),
             mode: if is_enabled { mode?.unwrap_or_default() } else { PolicyMode::Off },
-            inherit: inherit?,
+            inherit: inherit?.unwrap_or_default(),
             on_store_failure: on_store_failure?,
             lease,
         })
@@ -159,6 +152,20 @@ impl OnStoreFailure {
 #[expect(clippy::option_option, reason = "an override without a mode keeps the mode of its policy")]
 fn read_mode(section: &mut Section<'_>) -> Option<Option<PolicyMode>> {
     section.optional("mode").map_or(Some(None), |value| value.parsed(PolicyMode::parse).map(Some))
+}
+
+/// `Some(None)`: nothing is said; `None`: an error was noted.
+#[expect(clippy::option_option, reason = "an override that says nothing keeps what its policy says")]
+fn read_inherit(section: &mut Section<'_>) -> Option<Option<Inheritance>> {
+    section.optional("inherit").map_or(Some(None), |value| {
+        let parsed = value.parsed(|text| match text {
+            "keep" => Ok(Inheritance::Keep),
+            "proportional" => Ok(Inheritance::Proportional),
+            "reset" => Ok(Inheritance::Reset),
+            _ => Err("write keep, proportional or reset"),
+        });
+        parsed.map(Some)
+    })
 }
 
 /// Whether quota is leased; false where an error was noted.

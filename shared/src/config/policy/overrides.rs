@@ -1,7 +1,7 @@
 //! `[[shop.policy]]`: a shop's own numbers, and what limits its routes.
 
 use super::fitness::{ListOf, refuse_unfit};
-use super::{KeyPart, LimitChoice, Policies, PolicyConfig, PolicyMode, numbers, read_mode};
+use super::{KeyPart, LimitChoice, Policies, PolicyConfig, PolicyMode, numbers, read_inherit, read_mode};
 use crate::config::actions::{ActionName, Actions};
 use crate::config::section::{Section, Value};
 use crate::config::unique::Unique;
@@ -73,10 +73,14 @@ impl ShopPolicies {
             .optional("sku")
             .map(|value| value.parsed(|text| Sku::parse(text).map_err(|_| "not a SKU")));
         let limiter = numbers::read(section);
-        let mode = read_mode(section);
+        let (mode, inherit) = (read_mode(section), read_inherit(section));
         let Some(name) = name else { return };
         let policy = name.parsed(|text| self.policies.find(text).ok_or("no [[policy]] has this name"));
-        let (Some(policy), Some((limiter, is_enabled)), Some(mode)) = (policy, limiter, mode) else { return };
+        let (Some(policy), Some((limiter, is_enabled)), Some(mode), Some(inherit)) =
+            (policy, limiter, mode, inherit)
+        else {
+            return;
+        };
         // Not held beyond this, or each of ten thousand overrides would copy all before it.
         let (policy_name, key) = (policy.name.clone(), policy.key.clone());
         drop(policy);
@@ -94,14 +98,15 @@ impl ShopPolicies {
             Some(_) if !key.has(KeyPart::Sku) => {
                 name.error("this policy does not count by SKU; remove sku");
             }
-            Some(_) if mode.is_some() || !is_enabled => {
-                section.error("a mode holds for the whole policy; write it without sku");
+            Some(_) if mode.is_some() || inherit.is_some() || !is_enabled => {
+                section.error("mode and inherit hold for the whole policy; write them without sku");
             }
             Some(sku) => {
                 own.sku_limiters.insert(sku, limiter);
             }
             None => {
                 own.limiter = limiter;
+                own.inherit = inherit.unwrap_or(own.inherit);
                 own.mode = if is_enabled { mode.unwrap_or(own.mode) } else { PolicyMode::Off };
             }
         }

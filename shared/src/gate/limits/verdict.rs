@@ -2,7 +2,7 @@
 
 use super::Limit;
 use crate::config::{OnStoreFailure, PolicyMode};
-use crate::http::ratelimit::{QuotaReport, RateLimitFields, rate_limit_fields};
+use crate::http::ratelimit::{LimitFields, QuotaReport, RateLimitFields, rate_limit_fields};
 use crate::http::reason::Reason;
 use crate::limiter::Decision;
 use core::time::Duration;
@@ -39,13 +39,14 @@ pub struct Bound<'a> {
 ///
 /// `None` for a limit means that its home did not answer, or was not asked: it is open, because a fault of ours must not
 /// turn buyers away, unless its policy says `closed`. For `local`, the host puts its own limiter's decision here.
-pub fn judge<'a>(limits: &[Limit<'a>], decisions: &[Option<Decision>]) -> Verdict<'a> {
+/// `told` is how the site tells of limits.
+pub fn judge<'a>(told: LimitFields, limits: &[Limit<'a>], decisions: &[Option<Decision>]) -> Verdict<'a> {
     let mut verdict = Verdict {
         refusal: None,
         would_refuse: Vec::new(),
         unanswered: 0,
         delay: Duration::ZERO,
-        fields: rate_limit_fields(&[]),
+        fields: rate_limit_fields(told, &[]),
     };
     let mut decided: Vec<(&Limit<'a>, &Decision)> = Vec::new();
     let mut closed = None;
@@ -64,7 +65,7 @@ pub fn judge<'a>(limits: &[Limit<'a>], decisions: &[Option<Decision>]) -> Verdic
         .iter()
         .map(|(limit, decision)| QuotaReport { name: limit.name, policy: &limit.charge.policy, decision })
         .collect();
-    verdict.fields = rate_limit_fields(&reports);
+    verdict.fields = rate_limit_fields(told, &reports);
     verdict.delay = decided.iter().map(|(_, decision)| delay(decision)).max().unwrap_or_default();
     verdict.refusal = binding(&decided, &verdict.fields).or_else(|| {
         let Limit { name: policy, .. } = *closed?;
@@ -75,13 +76,17 @@ pub fn judge<'a>(limits: &[Limit<'a>], decisions: &[Option<Decision>]) -> Verdic
 }
 
 /// What refuses a request before anybody is asked: refusals that the host remembers.
-pub fn refused_already<'a>(limits: &[Limit<'a>], remembered: &[Option<Decision>]) -> Option<Bound<'a>> {
+pub fn refused_already<'a>(
+    told: LimitFields,
+    limits: &[Limit<'a>],
+    remembered: &[Option<Decision>],
+) -> Option<Bound<'a>> {
     let is_enforced = |limit: &Limit<'_>| limit.mode == PolicyMode::Enforced;
     let known =
         limits.iter().zip(remembered).filter(|(limit, decision)| is_enforced(limit) && decision.is_some());
     let (limits, decisions): (Vec<Limit<'a>>, Vec<Option<Decision>>) =
         known.map(|(limit, decision)| (*limit, *decision)).unzip();
-    judge(&limits, &decisions).refusal
+    judge(told, &limits, &decisions).refusal
 }
 
 /// The refusal that waits longest, the first of equals; one that can never pass waits longest of all.

@@ -73,6 +73,11 @@ impl Layers {
         self.each.iter().map(charge).collect()
     }
 
+    /// What the layers are called, in their order.
+    pub fn names(&self) -> Vec<&str> {
+        self.each.iter().map(|layer| layer.name.as_str()).collect()
+    }
+
     /// The policies in force.
     pub fn policies(&self) -> impl Iterator<Item = &Policy> {
         self.each.iter().map(|layer| &layer.policy)

@@ -87,7 +87,7 @@ def more_gcra():
         [(0, 999_999_999), (0, 2), (0, 1), (0, 1), (1, 1_000), (1, 1), (500_001, 500_000_000), (500_001, 1)],
         "a limit that fast still limits", "numbers", "L46")
     row("gcra_burst_of_2_to_53", "gcra", {"burst_capacity": (1 << 53) - 1, "rate": 1, "period_us": 1},
-        [(0, (1 << 53) - 1), (0, 1), (1, 1), (1, 1), (5, 4), (5, (1 << 53) - 1)], "no digit is lost", "numbers", "L12 L47")
+        [(0, (1 << 53) - 1), (0, 1), (1, 1), (1, 1), (5, 4), (5, (1 << 53) - 1)], "no digit is lost", "beyond_2_53", "L12 L47")
     row("gcra_last_moment_of_time", "gcra", per_second(2, 2),
         [((1 << 53) - 1, 2), ((1 << 53) - 1, 1), (0, 1)], "the clock's last microsecond: waits go beyond it without overflow", "numbers", "L26")
     row("gcra_beyond_everything", "gcra", {"burst_capacity": (1 << 64) - 1, "rate": 1, "period_us": 1},

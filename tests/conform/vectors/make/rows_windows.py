@@ -129,7 +129,7 @@ def more_windows():
     row("fixed_one_microsecond_windows", "fixed_window", {"limit": 1, "window_us": 1, "aligned": True},
         [(7, 1), (7, 1), (8, 1), (8, 1)], "the shortest window of all", "numbers", "L10")
     row("fixed_limit_of_2_to_53", "fixed_window", {"limit": (1 << 53) - 1, "window_us": S, "aligned": True},
-        [(0, (1 << 53) - 2), (0, 2), (0, 1), (0, 1)], "no digit of a large count is lost", "numbers", "L12 L47")
+        [(0, (1 << 53) - 2), (0, 2), (0, 1), (0, 1)], "no digit of a large count is lost", "beyond_2_53", "L12 L47")
     row("fixed_last_seconds_of_time", "fixed_window", {"limit": 2, "window_us": S, "aligned": False},
         [((1 << 53) - 2 * S - 2, 1), ((1 << 53) - 2 * S, 2), ((1 << 53) - S - 3, 1), ((1 << 53) - S - 2, 2)], "the clock's last seconds", "numbers", "L26")
     row("fixed_cost_beyond_everything", "fixed_window", {"limit": 10, "window_us": S, "aligned": True},

@@ -58,7 +58,7 @@ for i = 1, #KEYS do
   -- As new from here on, rounded up to milliseconds.
   local as_new = math.min(as_new_us[i], LATEST_US)
   local expiry_ms = string.format('%d', (as_new - as_new % -1000) / 1000 + clock_ahead_ms)
-  if next_state and as_new > now_us then
+  if next_state and as_new_us[i] > now_us then
     redis.call('SET', KEYS[i], policy .. next_state, 'PXAT', expiry_ms)
   elseif next_state then
     redis.call('DEL', KEYS[i])

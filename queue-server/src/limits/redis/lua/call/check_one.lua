@@ -24,9 +24,10 @@ if passes == nil then return { 2, now_us, 1, remaining } end
 
 -- As new from here on, rounded up to milliseconds.
 local as_new_us = at + reset_after
+local is_used = as_new_us > now_us
 if as_new_us > LATEST_US then as_new_us = LATEST_US end
 local expiry_ms = (as_new_us - as_new_us % -1000) / 1000 + clock_ahead_ms
-if next_state and as_new_us > now_us then
+if next_state and is_used then
   redis.call('SET', key, policy .. next_state, 'PXAT', string.format('%d', expiry_ms))
 elseif value then
   -- Nothing changes, but a lost expiry comes back.
