@@ -1,7 +1,7 @@
 //! The configuration file: what it means, and that every error says where it is and what to do.
 
 use shared::config::{
-    ClientIpSource, Config, KeyPart, LimitChoice, PolicyConfig, PolicyKey, RouteKind, SkuSource,
+    ClientIpSource, Config, KeyPart, LimitChoice, PolicyConfig, PolicyKey, RouteKind, SkuSource, StoreConfig,
 };
 use shared::http::cookie::CookieMode;
 use shared::http::sku::Sku;
@@ -123,6 +123,43 @@ fn numbers_are_checked_against_their_ranges() {
         "capacity = 100\npass_life_s = 100\nsession_max_s = 99",
         &["f:20: event[0].session_max_s: write a whole number from 100 to 86400; got 99"],
     );
+}
+
+#[test]
+fn rooms_are_kept_on_disk_or_in_redis() {
+    assert_eq!(Config::parse("f", LEAST).unwrap().server.store, StoreConfig::Embedded);
+    let text =
+        |store: &str| format!("{LEAST}[server]\nadvertise = \"http://10.0.0.5:8701/\"\n[store]\n{store}");
+    let url = "redis+sentinel://a:26379,b:26379/main";
+    let all = format!("kind = \"redis\"\nurl = \"{url}\"\nprefix = \"shop-7\"\nreplicas = 2\nbudget_ms = 80");
+    let server = Config::parse("f", &text(&all)).unwrap().server;
+    assert_eq!(server.advertise.unwrap().as_str(), "http://10.0.0.5:8701");
+    let StoreConfig::Redis(redis) = server.store else { panic!("the file says redis") };
+    let told = (redis.url.as_deref(), redis.prefix.as_str(), redis.replicas, redis.budget.as_millis());
+    assert_eq!(told, (Some(url), "shop-7", 2, 80));
+    let StoreConfig::Redis(least) = Config::parse("f", &text("kind = \"redis\"")).unwrap().server.store
+    else {
+        panic!("the file says redis")
+    };
+    let told = (least.url.as_deref(), least.prefix.as_str(), least.replicas, least.budget.as_millis());
+    assert_eq!(told, (None, "fairgate", 0, 50));
+
+    let line = LEAST.lines().count() + 4;
+    for (store, error) in [
+        ("kind = \"disk\"", "store.kind: write \"embedded\" or \"redis\"; got \"disk\""),
+        ("prefix = \"a\"", "store: an embedded store has neither url nor prefix; write kind = \"redis\""),
+        (
+            "url = \"redis://u:p@h\"\nkind = \"redis\"",
+            "store.url: edges read this file; give a URL with a login by FAIRGATE_STORE_URL",
+        ),
+        ("url = \"http://h\"\nkind = \"redis\"", "store.url: write redis://<host>:<port>"),
+        ("replicas = 9\nkind = \"redis\"", "store.replicas: write a whole number from 0 to 8; got 9"),
+        ("budget_ms = 0\nkind = \"redis\"", "store.budget_ms: write a whole number from 1 to 1000; got 0"),
+    ] {
+        let errors = Config::parse("f", &text(store)).unwrap_err().to_string();
+        let at = if error.starts_with("store:") { line - 1 } else { line };
+        assert_eq!(errors, format!("f:{at}: {error}"), "{store}");
+    }
 }
 
 #[test]

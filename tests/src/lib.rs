@@ -1,5 +1,6 @@
 //! Harness: the demo shop, guards that start and stop the real parts, and the rush.
 
+pub mod chaos;
 pub mod device;
 pub mod redis;
 pub mod rush;

@@ -1,7 +1,7 @@
 //! `[store]`: where the rooms are kept.
 
 use super::name::parse_name;
-use super::section::Section;
+use super::section::{Section, Value};
 use core::time::Duration;
 
 /// Where the rooms are kept.
@@ -29,7 +29,7 @@ pub struct RedisConfig {
 impl StoreConfig {
     pub(super) fn read(mut section: Section<'_>) -> Option<Self> {
         let kind = section.optional("kind").map_or(Some(false), |value| value.parsed(parse_kind));
-        let url = section.optional("url").map(|value| value.parsed(parse_url));
+        let url = section.optional("url").map(|value| read_url(&value));
         let prefix = section.optional("prefix").map(|value| value.parsed(parse_name));
         let replicas = section.number_or("replicas", 0..=8, 0);
         let budget_ms = section.number_or("budget_ms", 1..=1000, 50);
@@ -38,8 +38,11 @@ impl StoreConfig {
             section.error("an embedded store has neither url nor prefix; write kind = \"redis\"");
         }
         section.finish();
-        let (url, prefix) =
-            (url.unwrap_or(Some(None))?, prefix.unwrap_or_else(|| Some("fairgate".to_owned()))?);
+        let url = match url {
+            Some(url) => Some(url?),
+            None => None,
+        };
+        let prefix = prefix.unwrap_or_else(|| Some("fairgate".to_owned()))?;
         let budget = Duration::from_millis(budget_ms.into());
         Some(if is_redis {
             Self::Redis(RedisConfig { url, prefix, replicas, budget })
@@ -58,13 +61,17 @@ fn parse_kind(text: &str) -> Result<bool, &'static str> {
     }
 }
 
-fn parse_url(text: &str) -> Result<Option<String>, &'static str> {
-    let is_known = text.starts_with("redis") || text.starts_with("valkey");
-    match text.split_once("://") {
-        Some((_, rest)) if is_known && !rest.is_empty() && !rest.contains('@') => Ok(Some(text.to_owned())),
-        Some((_, rest)) if rest.contains('@') => {
-            Err("edges read this file; give a URL with a login by FAIRGATE_STORE_URL")
-        }
-        _ => Err("write redis://<host>:<port>"),
+/// Its error does not repeat the text, which may hold a password.
+fn read_url(value: &Value<'_>) -> Option<String> {
+    let text = value.text()?;
+    let rest = text.split_once("://").map_or("", |(_, rest)| rest);
+    if rest.contains('@') {
+        value.error("edges read this file; give a URL with a login by FAIRGATE_STORE_URL");
+        return None;
     }
+    if rest.is_empty() || !(text.starts_with("redis") || text.starts_with("valkey")) {
+        value.error("write redis://<host>:<port>");
+        return None;
+    }
+    Some(text.to_owned())
 }

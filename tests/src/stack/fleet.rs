@@ -7,7 +7,7 @@ use super::queue_server::{QueueServer, QueueServerSetup};
 use super::run_dir::RunDir;
 use anyhow::{Context, Result, ensure};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// What to start.
@@ -18,6 +18,8 @@ pub struct FleetSetup {
     pub redis_url: String,
     /// Replicas that must have a change before its answer leaves.
     pub replicas: u32,
+    /// Each server keeps its own rooms in its data directory instead.
+    pub embedded: bool,
     /// A fault to plant in every server; the programs must be built with planted faults.
     pub plant: Option<&'static str>,
 }
@@ -29,12 +31,20 @@ pub struct Fleet {
     pub addresses: Vec<SocketAddr>,
     pub client: reqwest::Client,
     pub dir: RunDir,
+    config: DemoConfig,
 }
 
 impl FleetSetup {
     /// Three servers with the demo's rooms.
     pub fn demo(redis_url: String) -> Result<Self> {
-        Ok(Self { servers: 3, config: DemoConfig::read()?, redis_url, replicas: 0, plant: None })
+        Ok(Self {
+            servers: 3,
+            config: DemoConfig::read()?,
+            redis_url,
+            replicas: 0,
+            embedded: false,
+            plant: None,
+        })
     }
 }
 
@@ -50,25 +60,49 @@ impl Fleet {
         let first_data = dir.path().join("data-0");
         edge_keys(&program, &first_data)?;
         let client = reqwest::Client::builder().timeout(ANSWER_TIMEOUT).build()?;
-        let mut fleet = Self { servers: Vec::new(), addresses: addresses.clone(), client, dir };
+        let config = setup.config;
+        let mut fleet = Self { servers: Vec::new(), addresses: addresses.clone(), client, dir, config };
+        if setup.embedded {
+            fleet.configure("")?;
+        } else {
+            fleet.configure(&redis_store(&setup.redis_url, setup.replicas))?;
+        }
         for (nth, address) in addresses.into_iter().enumerate() {
-            let mut config = setup.config.clone();
-            config.place(Addresses { edge: address, queue_server: address, shop: address })?;
-            config.append(&format!(
-                "[store]\nkind = \"redis\"\nurl = \"{}\"\nreplicas = {}\n",
-                setup.redis_url, setup.replicas
-            ))?;
-            let file = fleet.dir.path().join(format!("fairgate-{nth}.toml"));
-            std::fs::write(&file, config.to_text()?)?;
-            let data_dir = fleet.dir.path().join(format!("data-{nth}"));
+            let (config, data_dir) = (fleet.config_file(nth), fleet.data_dir(nth));
             share_keys(&first_data, &data_dir)?;
             let log = fleet.dir.path().join(format!("server-{nth}.log"));
             let (program, plant) = (program.clone(), setup.plant);
-            let setup = QueueServerSetup { program, config: file, data_dir, log, address, plant };
+            let setup = QueueServerSetup { program, config, data_dir, log, address, plant };
             fleet.servers.push(QueueServer::start(setup).await?);
         }
-        fleet.leader_among(|_| true).await?;
+        if !setup.embedded {
+            fleet.leader_among(|_| true).await?;
+        }
         Ok(fleet)
+    }
+
+    /// From their next start on the servers keep their rooms in this Redis.
+    pub fn keep_in(&self, redis_url: &str) -> Result<()> {
+        self.configure(&redis_store(redis_url, 0))
+    }
+
+    pub fn config_file(&self, nth: usize) -> PathBuf {
+        self.dir.path().join(format!("fairgate-{nth}.toml"))
+    }
+
+    pub fn data_dir(&self, nth: usize) -> PathBuf {
+        self.dir.path().join(format!("data-{nth}"))
+    }
+
+    /// Writes every server's file, with `store` behind it.
+    fn configure(&self, store: &str) -> Result<()> {
+        for (nth, address) in self.addresses.iter().enumerate() {
+            let mut config = self.config.clone();
+            config.place(Addresses { edge: *address, queue_server: *address, shop: *address })?;
+            config.append(store)?;
+            std::fs::write(self.config_file(nth), config.to_text()?)?;
+        }
+        Ok(())
     }
 
     /// The index of a server that leads, waited for; only servers for which `may` holds are asked.
@@ -91,6 +125,10 @@ impl Fleet {
         let asked = self.client.get(format!("http://{address}/leadz")).timeout(PROBE_TIMEOUT);
         Ok(asked.send().await?.text().await?.trim().parse()?)
     }
+}
+
+fn redis_store(url: &str, replicas: u32) -> String {
+    format!("[store]\nkind = \"redis\"\nurl = \"{url}\"\nreplicas = {replicas}\n")
 }
 
 /// Every server seals and opens the same tickets.

@@ -1,9 +1,9 @@
 //! Redis that fails over, with and without its leader, and replicas that do not confirm.
 
-use crate::crowd::{Crowd, JOIN, check, setup};
 use serde_json::json;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
+use tests::chaos::{Crowd, JOIN, setup, violations};
 use tests::device::{Clock, Device};
 use tests::redis::{RedisSentinel, RedisServer};
 use tests::stack::fleet::Fleet;
@@ -11,28 +11,45 @@ use tests::stack::fleet::Fleet;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failover_under_a_living_leader_loses_nothing() {
     let mut set = RedisSentinel::start().await.unwrap();
-    let fleet = Fleet::start(setup(set.url(), CAPACITY)).await.unwrap();
-    let crowd = Crowd::gather(&fleet, CROWD);
-    crowd.more(100, |_| true).await;
+    let fleet = Fleet::start(setup(set.url(), CAPACITY).unwrap()).await.unwrap();
+    let crowd = Crowd::gather(&fleet, CROWD, PAUSE, 1).unwrap();
+    crowd.more(100, |_| true).await.unwrap();
     let leader = fleet.leader_among(|_| true).await.unwrap();
     let term = fleet.term(leader).await.unwrap();
     set.master.kill();
     let killed = Instant::now();
-    let gap = crowd.more(1, |_| true).await;
-    crowd.more(100, |_| true).await;
+    let gap = crowd.more(1, |_| true).await.unwrap();
+    crowd.more(100, |_| true).await.unwrap();
     println!("joins went on after {gap:?}, 100 of them after {:?}", killed.elapsed());
     assert_eq!(fleet.term(leader).await.unwrap(), term, "the same server leads in the same term");
-    check(&fleet, crowd.go_home().await, CAPACITY as usize).await;
+    let buyers = crowd.go_home().await.unwrap();
+    let wrong = violations(&fleet, buyers, CAPACITY as usize).await.unwrap();
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_comes_back_empty_is_written_anew_by_the_living_leader() {
+    let mut redis = RedisServer::start().await.unwrap();
+    let fleet = Fleet::start(setup(redis.url(), CAPACITY).unwrap()).await.unwrap();
+    let crowd = Crowd::gather(&fleet, CROWD, PAUSE, 1).unwrap();
+    crowd.more(100, |_| true).await.unwrap();
+    let leader = fleet.leader_among(|_| true).await.unwrap();
+    redis.restart().await.unwrap();
+    crowd.more(50, |_| true).await.unwrap();
+    assert_eq!(fleet.term(leader).await.unwrap(), 1, "the same server leads in the same term");
+    let buyers = crowd.go_home().await.unwrap();
+    let wrong = violations(&fleet, buyers, CAPACITY as usize).await.unwrap();
+    assert_eq!(wrong, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_replicas_confirmed_outlives_master_and_leader_together() {
     let mut set = RedisSentinel::start().await.unwrap();
-    let mut setup = setup(set.url(), CAPACITY);
+    let mut setup = setup(set.url(), CAPACITY).unwrap();
     setup.replicas = 1;
     let mut fleet = Fleet::start(setup).await.unwrap();
-    let crowd = Crowd::gather(&fleet, CROWD);
-    crowd.more(100, |_| true).await;
+    let crowd = Crowd::gather(&fleet, CROWD, PAUSE, 1).unwrap();
+    crowd.more(100, |_| true).await.unwrap();
     let leader = fleet.leader_among(|_| true).await.unwrap();
     let dead = fleet.addresses[leader];
     set.master.kill();
@@ -46,9 +63,11 @@ async fn what_replicas_confirmed_outlives_master_and_leader_together() {
     }
     set.master.restart().await.unwrap();
     let _: String = set.master.ask(&["REPLICAOF", "127.0.0.1", &port]).await.unwrap();
-    crowd.more(100, |server| server != dead).await;
+    crowd.more(100, |server| server != dead).await.unwrap();
     println!("100 joins were acknowledged {:?} after both died", killed.elapsed());
-    check(&fleet, crowd.go_home().await, CAPACITY as usize).await;
+    let buyers = crowd.go_home().await.unwrap();
+    let wrong = violations(&fleet, buyers, CAPACITY as usize).await.unwrap();
+    assert_eq!(wrong, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -57,7 +76,7 @@ async fn without_its_replicas_nothing_is_confirmed_and_a_retry_is_harmless() {
     let port = master.port().to_string();
     let replica =
         RedisServer::start_program("redis-server", &["--replicaof", "127.0.0.1", &port]).await.unwrap();
-    let mut setup = setup(master.url(), CAPACITY);
+    let mut setup = setup(master.url(), CAPACITY).unwrap();
     (setup.replicas, setup.servers) = (1, 1);
     let fleet = Fleet::start(setup).await.unwrap();
     let device = || Device::new(&fleet.client, fleet.addresses[0], Ipv4Addr::LOCALHOST, Clock::start());
@@ -92,3 +111,4 @@ async fn without_its_replicas_nothing_is_confirmed_and_a_retry_is_harmless() {
 
 const CAPACITY: u32 = 20;
 const CROWD: usize = 8;
+const PAUSE: Duration = Duration::from_millis(5);

@@ -3,10 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-mod crowd;
 mod failover;
 #[path = "../../../queue-server/tests/stores/history.rs"]
 mod history;
+mod moving;
 mod parity;
 mod takeover;
 

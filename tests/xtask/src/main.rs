@@ -1,6 +1,7 @@
 //! `cargo xtask`: everything a person or CI does with this repository.
 
 mod bench;
+mod chaos;
 mod conform;
 mod npm;
 mod progress;
@@ -34,6 +35,7 @@ struct Arguments {
 enum Task {
     Up(up::Options),
     Rush(tests::rush::Options),
+    Chaos(tests::chaos::Options),
     Simulate(simulate::Options),
     Conform(conform::Options),
     /// Build the Worker into target/edge and the queue server
@@ -69,6 +71,7 @@ fn run(task: &Task) -> Result<()> {
         }
         Task::Up(options) => up::run(&progress, options),
         Task::Rush(options) => rush::run(&progress, options),
+        Task::Chaos(options) => chaos::run(&progress, options),
         Task::Simulate(options) => simulate::run(&progress, options),
         Task::Bench(options) => bench::run(&progress, options),
         Task::Conform(options) => conform::run(&progress, options),

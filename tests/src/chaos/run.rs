@@ -1,0 +1,116 @@
+//! `cargo xtask chaos`: scenarios by seed, one after the other.
+
+use super::check::violations;
+use super::crowd::{Crowd, setup};
+use super::scenario::Scenario;
+use crate::stack::fleet::Fleet;
+use anyhow::{Result, ensure};
+use fastrand::Rng;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// Faults under a living crowd: real queue servers, real Redis, and a checker of everything that buyers were told
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// Which kind of fault; all, where none is named
+    #[arg(value_enum)]
+    pub scenario: Option<Scenario>,
+    /// Chooses moments and buyers
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// So many seeds, one after the other
+    #[arg(long, default_value_t = 1)]
+    pub seeds: u64,
+    /// A fault of the program to plant, which the checker has to find
+    #[arg(long, value_parser = PLANTS)]
+    pub plant: Option<String>,
+}
+
+/// What one run of one scenario came to.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    pub scenario: Scenario,
+    pub seed: u64,
+    pub faults: u32,
+    /// Operations in flight when a fault struck, at the least.
+    pub in_flight: u64,
+    pub operations: u64,
+    pub places: usize,
+    pub violations: Vec<String>,
+    pub took: Duration,
+}
+
+/// Runs what the options ask for; `tell` hears of each run as it ends.
+pub async fn run(options: &Options, mut tell: impl FnMut(&Summary)) -> Result<Vec<Summary>> {
+    let plant = PLANTS.into_iter().find(|name| options.plant.as_deref() == Some(name));
+    let scenarios = options.scenario.map_or_else(|| Scenario::ALL.to_vec(), |scenario| vec![scenario]);
+    let mut summaries = Vec::new();
+    for seed in options.seed..options.seed.saturating_add(options.seeds) {
+        for scenario in &scenarios {
+            let summary = run_one(*scenario, seed, plant).await?;
+            tell(&summary);
+            summaries.push(summary);
+        }
+    }
+    Ok(summaries)
+}
+
+async fn run_one(scenario: Scenario, seed: u64, plant: Option<&'static str>) -> Result<Summary> {
+    let started = Instant::now();
+    let mut rng = Rng::with_seed(seed);
+    let mut ground = scenario.ground().await?;
+    let mut setup = setup(ground.url(), CAPACITY)?;
+    (setup.replicas, setup.plant) = (scenario.replicas(), plant);
+    let mut fleet = Fleet::start(setup).await?;
+    let crowd = Crowd::gather(&fleet, BUYERS, Duration::from_millis(1), seed)?;
+    let mut in_flight = u64::MAX;
+    for _ in 0..scenario.faults() {
+        tokio::time::sleep(Duration::from_millis(rng.u64(500..1_500))).await;
+        in_flight = in_flight.min(busy(&crowd).await?);
+        scenario.strike(&mut ground, &mut fleet, &crowd, &mut rng).await?;
+    }
+    let operations = crowd.operations();
+    let buyers = crowd.go_home().await?;
+    let places = buyers.len();
+    let violations = violations(&fleet, buyers, usize::try_from(CAPACITY)?).await?;
+    let (faults, took) = (scenario.faults(), started.elapsed());
+    Ok(Summary { scenario, seed, faults, in_flight, operations, places, violations, took })
+}
+
+/// Waits until so many operations are in flight that a fault counts.
+async fn busy(crowd: &Crowd) -> Result<u64> {
+    let asked = Instant::now();
+    loop {
+        let in_flight = crowd.in_flight();
+        if in_flight >= IN_FLIGHT_MIN {
+            return Ok(in_flight);
+        }
+        ensure!(asked.elapsed() < Duration::from_secs(5), "only {in_flight} operations are in flight");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scenario, seed, faults, in_flight, operations, places, violations, took } = self;
+        write!(
+            f,
+            "{:<20} seed {seed}: {faults} faults with at least {in_flight} operations in flight, {operations} operations, \
+             {places} places, {} violations, {:.0} s",
+            format!("{scenario:?}"),
+            violations.len(),
+            took.as_secs_f64(),
+        )?;
+        for violation in violations.iter().take(VIOLATIONS_TOLD) {
+            write!(f, "\n    {violation}")?;
+        }
+        Ok(())
+    }
+}
+
+const CAPACITY: u32 = 40;
+const BUYERS: usize = 160;
+const IN_FLIGHT_MIN: u64 = 100;
+const VIOLATIONS_TOLD: usize = 10;
+/// Of the room; `shared::room::Fault` says what they are.
+const PLANTS: [&str; 3] = ["number_reissued", "bit_dropped", "door_off_by_one"];
