@@ -15,6 +15,8 @@ pub(crate) struct Campaign {
     leadership: Arc<Leadership>,
     lease: Lease,
     client: reqwest::Client,
+    /// Where the last other leader was, for a Redis that has forgotten it.
+    last_leader: Option<String>,
     /// Since when nobody has the lease.
     vacant_since: Option<Instant>,
     failures: u64,
@@ -23,7 +25,7 @@ pub(crate) struct Campaign {
 impl Campaign {
     pub(crate) fn new(leadership: Arc<Leadership>, lease: Lease) -> Result<Self, reqwest::Error> {
         let client = reqwest::Client::builder().timeout(PROBE_MAX).no_proxy().build()?;
-        Ok(Self { leadership, lease, client, vacant_since: None, failures: 0 })
+        Ok(Self { leadership, lease, client, last_leader: None, vacant_since: None, failures: 0 })
     }
 
     /// Goes on until the task is dropped.
@@ -38,17 +40,17 @@ impl Campaign {
     async fn round(&mut self) -> Duration {
         let mut answer = self.ask(false).await;
         if let Ok(Holder::Nobody { last_address, .. }) = &answer
-            && self.may_take(&last_address.clone()).await
+            && self.may_take(last_address).await
         {
             answer = self.ask(true).await;
         }
         match answer {
             Err(error) => {
                 // The lease, if this server has it, runs out by itself.
-                if self.failures == 0 {
+                self.failures = self.failures.saturating_add(1);
+                if self.failures == FAILURES_TOLD {
                     warn!(%error, "nobody knows who leads");
                 }
-                self.failures = self.failures.saturating_add(1);
                 ASK_AGAIN_AFTER
             }
             Ok(holder) => {
@@ -78,11 +80,11 @@ impl Campaign {
         let was_leading = self.leadership.held_term();
         match holder {
             Holder::Caller { .. } => {
-                self.vacant_since = None;
+                (self.vacant_since, self.last_leader) = (None, None);
                 RENEW_EVERY
             }
             Holder::Other { term, address, rest } => {
-                self.vacant_since = None;
+                (self.vacant_since, self.last_leader) = (None, Some(address.clone()));
                 self.leadership.follow(Some(address), term);
                 if was_leading > 0 {
                     warn!(was_leading, term, "another server leads; the rooms are its own now");
@@ -101,8 +103,10 @@ impl Campaign {
     /// lost its lease with a failover of Redis, and what Redis has lost it still knows.
     async fn may_take(&mut self, last_address: &str) -> bool {
         let vacant_since = *self.vacant_since.get_or_insert_with(Instant::now);
-        let is_other = !last_address.is_empty() && last_address != self.leadership.address();
-        if self.leadership.held_term() > 0 || !is_other || vacant_since.elapsed() > HOLD_OFF_MAX {
+        let told = Some(last_address).filter(|address| !address.is_empty());
+        let Some(last_address) = told.or(self.last_leader.as_deref()) else { return true };
+        let is_this = last_address == self.leadership.address();
+        if self.leadership.held_term() > 0 || is_this || vacant_since.elapsed() > HOLD_OFF_MAX {
             return true;
         }
         let asked = self.client.get(format!("{last_address}/leadz")).send().await;
@@ -117,6 +121,8 @@ impl Campaign {
 const RENEW_EVERY: Duration = Duration::from_millis(300);
 /// The leader stops this much before its lease ends: for what clocks differ while they count 1.2 s.
 const GUARD: Duration = Duration::from_millis(200);
+/// One is the rule while the first connection is being made.
+const FAILURES_TOLD: u64 = 3;
 const PROBE_MAX: Duration = Duration::from_millis(150);
 /// While nobody is known to lead.
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(50);
