@@ -6,6 +6,7 @@ pub mod check;
 pub mod clock;
 pub mod command;
 pub mod data_dir;
+pub mod database;
 pub mod document;
 pub mod http;
 pub mod keys;

@@ -3,12 +3,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "stores/full_disk.rs"]
+mod disk;
+
+use disk::opener;
 use queue_server::{
     clock::Clock,
     rooms::room_settings,
-    store::{EmbeddedStore, HostedRoom, Opener, RoomStore},
+    store::{EmbeddedStore, HostedRoom, RoomStore},
 };
-use redb::{Database, StorageBackend, backends::InMemoryBackend};
 use shared::{
     config::Config,
     ids::{DeviceHash, LaneId},
@@ -21,44 +24,6 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
 };
-
-/// A disk on which everything is read and nothing more fits.
-#[derive(Debug)]
-struct Disk {
-    bytes: Arc<InMemoryBackend>,
-    is_full: Arc<AtomicBool>,
-}
-
-impl Disk {
-    fn check(&self) -> io::Result<()> {
-        let is_full = self.is_full.load(Ordering::SeqCst);
-        if is_full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
-    }
-}
-
-impl StorageBackend for Disk {
-    fn len(&self) -> io::Result<u64> {
-        self.bytes.len()
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.bytes.read(offset, out)
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.check()?;
-        self.bytes.set_len(len)
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.check()
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.check()?;
-        self.bytes.write(offset, data)
-    }
-}
 
 /// Collects what is logged.
 #[derive(Clone, Default)]
@@ -88,11 +53,8 @@ async fn a_full_disk_is_logged_at_its_beginning_and_at_its_end() {
     let made = log.clone();
     tracing_subscriber::fmt().with_ansi(false).with_writer(move || made.clone()).init();
     let is_full = Arc::new(AtomicBool::new(false));
-    let (bytes, full) = (Arc::new(InMemoryBackend::new()), Arc::clone(&is_full));
-    let opener: Opener = Box::new(move || {
-        let disk = Disk { bytes: Arc::clone(&bytes), is_full: Arc::clone(&full) };
-        Ok(Database::builder().create_with_backend(disk).map_err(redb::Error::from)?)
-    });
+    let dir = tempfile::tempdir().unwrap();
+    let opener = opener(&dir.path().join("rooms.redb"), &is_full);
     let config = Config::parse("f", include_str!("../../tests/demo/fairgate.toml")).unwrap();
     let event = &config.events[0];
     let hosted = HostedRoom {

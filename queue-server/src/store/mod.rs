@@ -9,8 +9,9 @@ mod memory;
 mod redis;
 mod writer;
 
-pub use embedded::{EmbeddedStore, OpenError, Opener};
-pub(crate) use embedded::{embedded_records, opener, set_aside};
+pub use crate::database::{OpenError, Opener};
+pub use embedded::EmbeddedStore;
+pub(crate) use embedded::{embedded_records, set_aside};
 pub(crate) use keep::Mandate;
 pub use kept::{HostedRoom, KeptRoom};
 pub use memory::MemoryStore;

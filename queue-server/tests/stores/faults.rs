@@ -89,7 +89,7 @@ fn a_newer_format_is_refused_and_left_alone() {
     write(2);
     let (clock, _) = manual_clock();
     let opened = EmbeddedStore::open(dir.path(), hosted(), clock);
-    assert!(matches!(opened, Err(OpenError::NewerFormat { found: 2 })));
+    assert!(matches!(opened, Err(OpenError::NewerFormat { found: 2, known: 1 })));
 }
 
 #[test]

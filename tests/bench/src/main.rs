@@ -10,6 +10,8 @@ mod flood;
 mod keyed;
 #[cfg(not(target_family = "wasm"))]
 mod layers;
+#[cfg(not(target_family = "wasm"))]
+mod on_redis;
 
 #[cfg(not(target_family = "wasm"))]
 fn main() -> anyhow::Result<()> {
@@ -21,7 +23,13 @@ fn main() -> anyhow::Result<()> {
         "layers" => layers::figure(rounds)?.print(),
         "flood" => flood::figures(rounds)?.iter().try_for_each(figure::Figure::print),
         "memory" => flood::memory()?.print(),
+        "redis" => {
+            let url = arguments.next().unwrap_or_default();
+            on_redis::figures(rounds, &url)?.iter().try_for_each(figure::Figure::print)
+        }
         "gcra-loop" => figure::print_loop_ns(rounds),
-        _ => anyhow::bail!("say keyed, layers, flood, memory or gcra-loop, and how many rounds"),
+        _ => anyhow::bail!(
+            "say keyed, layers, flood, memory, gcra-loop or redis, how many rounds, and where Redis is"
+        ),
     }
 }

@@ -1,31 +1,28 @@
 //! The file of the limits: records by key, and the shops' overrides by shop and policy.
 
 use super::{Change, Override, Written};
-use crate::store::{OpenError, Opener};
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError};
+use crate::database::{OpenError, Opener, Reopened};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use shared::{
     limiter::{Record, key::KeyHash},
     time::Timestamp,
 };
 
-/// The file and how to open it again: after a failed write the database must be reopened.
+/// The file of the limits.
 pub(super) struct Disk {
-    opener: Opener,
-    database: Option<Database>,
+    file: Reopened,
     /// Where the search for records that have recovered goes on.
     swept_to: [u8; 16],
 }
 
 impl Disk {
     pub(super) fn open(opener: Opener) -> Result<Self, OpenError> {
-        let mut disk = Self { opener, database: None, swept_to: [0; 16] };
-        disk.database()?;
-        Ok(disk)
+        Ok(Self { file: Reopened::open(opener, FORMAT, begin)?, swept_to: [0; 16] })
     }
 
     /// Everything that is durable.
     pub(super) fn read(&mut self) -> Result<Written, OpenError> {
-        let transaction = self.database()?.begin_read().map_err(redb::Error::from)?;
+        let transaction = self.file.database()?.begin_read().map_err(redb::Error::from)?;
         let mut written = Written::default();
         for entry in
             transaction.open_table(RECORDS).map_err(redb::Error::from)?.iter().map_err(redb::Error::from)?
@@ -45,9 +42,9 @@ impl Disk {
 
     /// Makes changes durable, all or none. After an error the database is closed, and opened again when it is next needed.
     pub(super) fn commit(&mut self, changes: &[Change]) -> Result<(), OpenError> {
-        let committed = self.database().and_then(|database| write(database, changes));
+        let committed = self.file.database().and_then(|database| write(database, changes));
         if committed.is_err() {
-            self.database = None;
+            self.file.close();
         }
         committed
     }
@@ -55,49 +52,18 @@ impl Disk {
     /// Looks at some records and drops those that decide like new ones by `now`. The next call looks at the following ones.
     pub(super) fn sweep(&mut self, now: Timestamp) -> Result<(), OpenError> {
         let start = self.swept_to;
-        let (recovered, end) = recovered(self.database()?, start, now).map_err(OpenError::from)?;
+        let (recovered, end) = recovered(self.file.database()?, start, now).map_err(OpenError::from)?;
         self.swept_to = end;
         if recovered.is_empty() {
             return Ok(());
         }
         self.commit(&recovered.into_iter().map(Change::Forget).collect::<Vec<_>>())
     }
-
-    fn database(&mut self) -> Result<&Database, OpenError> {
-        let database = if let Some(database) = self.database.take() {
-            database
-        } else {
-            let database = (self.opener)()?;
-            check_format(&database)?;
-            database
-        };
-        Ok(self.database.insert(database))
-    }
 }
 
-/// A new file gets the format of this build; a newer one is left alone.
-fn check_format(database: &Database) -> Result<(), OpenError> {
-    let stored = || -> Result<Option<u64>, redb::Error> {
-        let transaction = database.begin_read()?;
-        match transaction.open_table(META) {
-            Ok(table) => Ok(table.get(FORMAT_KEY)?.map(|format| format.value())),
-            Err(TableError::TableDoesNotExist(_)) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    };
-    match stored()? {
-        Some(found) if found > FORMAT => Err(OpenError::NewerFormat { found }),
-        Some(_) => Ok(()),
-        None => Ok(begin(database)?),
-    }
-}
-
-fn begin(database: &Database) -> Result<(), redb::Error> {
-    let transaction = database.begin_write()?;
-    transaction.open_table(META)?.insert(FORMAT_KEY, FORMAT)?;
+fn begin(transaction: &WriteTransaction) -> Result<(), redb::Error> {
     transaction.open_table(RECORDS)?;
     transaction.open_table(OVERRIDES)?;
-    transaction.commit()?;
     Ok(())
 }
 
@@ -154,8 +120,6 @@ fn recovered(
 
 const RECORDS: TableDefinition<'_, [u8; 16], &[u8]> = TableDefinition::new("records");
 const OVERRIDES: TableDefinition<'_, (&str, &str), &str> = TableDefinition::new("overrides");
-const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
-const FORMAT_KEY: &str = "format";
 /// Raised when what an older build wrote can no longer be read as it is.
 const FORMAT: u64 = 1;
 

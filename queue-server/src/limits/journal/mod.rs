@@ -6,7 +6,7 @@ mod disk;
 
 use crate::{
     clock::Clock,
-    store::{OpenError, Opener, opener},
+    database::{OpenError, Opener, opener},
 };
 use disk::Disk;
 use shared::limiter::{Record, key::KeyHash};

@@ -5,15 +5,15 @@
 
 mod disk;
 
-pub(crate) use disk::opener;
-pub use disk::{OpenError, Opener};
-
 use super::{
     keep::{Keep, Records},
     kept::{HostedRoom, KeptRoom, WriterThread},
     writer::{Message, Writer},
 };
-use crate::clock::Clock;
+use crate::{
+    clock::Clock,
+    database::{OpenError, Opener, opener},
+};
 use disk::Disk;
 use shared::ids::EventId;
 use std::{fs, io, path::Path, sync::Arc};

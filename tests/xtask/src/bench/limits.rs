@@ -3,8 +3,9 @@
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use tests::redis::RedisServer;
 
-use super::{Figure, redis, wasm};
+use super::{Figure, wasm};
 use crate::progress::Progress;
 use crate::{tools, workspace};
 
@@ -18,17 +19,19 @@ pub(crate) fn figures(progress: &Progress, rounds: usize) -> Result<Vec<Figure>>
     for (part, rounds) in
         [("keyed", &*rounds_text), ("layers", &*rounds_text), ("flood", "5"), ("memory", "1")]
     {
-        figures.extend(progress.step(part, || native(part, rounds))?);
+        figures.extend(progress.step(part, || native(&[part, rounds]))?);
     }
     figures.push(progress.step("wasm", || wasm::figure(&module, rounds))?);
     tools::redis(progress)?;
-    figures.extend(progress.step("redis", || redis::figures(rounds))?);
+    let runtime = tokio::runtime::Runtime::new()?;
+    let server = runtime.block_on(RedisServer::start())?;
+    figures.extend(progress.step("redis", || native(&["redis", &rounds_text, &server.url()]))?);
     Ok(figures)
 }
 
 /// The figures that the native program prints for a part, one a line.
-fn native(part: &str, rounds: &str) -> Result<Vec<Figure>> {
-    let lines = run(Command::new(workspace::target().join("release/bench")).args([part, rounds]))?;
+fn native(arguments: &[&str]) -> Result<Vec<Figure>> {
+    let lines = run(Command::new(workspace::target().join("release/bench")).args(arguments))?;
     lines.lines().map(|line| serde_json::from_str(line).context("not a figure")).collect()
 }
 

@@ -2,7 +2,6 @@
 
 mod figure;
 mod limits;
-mod redis;
 mod wasm;
 
 use anyhow::{Result, ensure};

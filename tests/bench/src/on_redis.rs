@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use queue_server::limits::LimitStore;
 use queue_server::limits::redis::RedisLimits;
 use redis::aio::MultiplexedConnection;
@@ -11,19 +11,17 @@ use shared::limiter::Policy;
 use shared::limiter::check::{Charge, CheckRequest};
 use shared::limiter::gcra::GcraPolicy;
 use shared::limiter::key::Key;
-use tests::redis::RedisServer;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-use super::Figure;
+use crate::figure::Figure;
 
-/// One connection that waits for each answer, and fifty of them.
-pub(super) fn figures(rounds: usize) -> Result<Vec<Figure>> {
+/// One connection that waits for each answer, and fifty of them; to the Redis of `url`, which is ours alone.
+pub(crate) fn figures(rounds: usize, url: &str) -> Result<Vec<Figure>> {
     let runtime = Runtime::new()?;
     runtime.block_on(async {
-        let server = RedisServer::start().await?;
-        let alone = Callers::connect(&server, 1).await?;
-        let crowd = Callers::connect(&server, CONNECTIONS).await?;
+        let alone = Callers::connect(url, 1).await?;
+        let crowd = Callers::connect(url, CONNECTIONS).await?;
         let mut figures = Vec::new();
         for (callers, connections, at_most) in
             [(&alone, "1 connection", 1.5), (&crowd, "50 connections", 1.8)]
@@ -32,7 +30,10 @@ pub(super) fn figures(rounds: usize) -> Result<Vec<Figure>> {
             figures.push(compare(name, at_most, rounds, callers, [Work::OneKey, Work::Increment]).await?);
             let name = format!("two keys against one on Redis, {connections}");
             figures.push(compare(name, 1.3, rounds, callers, [Work::TwoKeys, Work::OneKey]).await?);
+            let name = format!("an empty script against INCR, {connections}");
+            figures.push(compare(name, None, rounds, callers, [Work::EmptyScript, Work::Increment]).await?);
         }
+        figures.push(alone.keys_without_expiry().await?);
         Ok(figures)
     })
 }
@@ -41,6 +42,8 @@ pub(super) fn figures(rounds: usize) -> Result<Vec<Figure>> {
 #[derive(Clone, Copy)]
 enum Work {
     Increment,
+    /// What any script costs: the floor of ours.
+    EmptyScript,
     OneKey,
     TwoKeys,
 }
@@ -54,17 +57,39 @@ struct Caller {
 }
 
 impl Callers {
-    async fn connect(server: &RedisServer, count: usize) -> Result<Self> {
+    async fn connect(url: &str, count: usize) -> Result<Self> {
+        let client = redis::Client::open(url)?;
+        let mut connection = client.get_multiplexed_async_connection().await?;
+        redis::cmd("SCRIPT").arg("LOAD").arg("return 1").query_async::<String>(&mut connection).await?;
         let mut callers = Vec::new();
         for _ in 0..count {
-            let limits = RedisLimits::open(&server.url(), PATIENCE)?;
-            let bare = server.connection().await?;
+            let limits = RedisLimits::open(url, PATIENCE)?;
+            let bare = client.get_multiplexed_async_connection().await?;
             while !limits.is_connected() {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             callers.push(Arc::new(Caller { bare, limits }));
         }
         Ok(Self(callers))
+    }
+
+    /// After everything else: keys of limits that would stay for ever.
+    async fn keys_without_expiry(&self) -> Result<Figure> {
+        let caller = self.0.first().context("nobody is connected")?;
+        let mut connection = caller.bare.clone();
+        let keys: Vec<String> = redis::cmd("KEYS").arg("fairgate1:*").query_async(&mut connection).await?;
+        let mut lasting = 0;
+        for key in &keys {
+            let ttl: i64 = redis::cmd("PTTL").arg(key).query_async(&mut connection).await?;
+            lasting += u32::from(ttl == NO_EXPIRY);
+        }
+        Ok(Figure {
+            name: "keys of limits without an expiry".to_owned(),
+            unit: "keys",
+            at_most: Some(0.0),
+            samples: vec![f64::from(lasting)],
+            note: format!("of {} that are there", keys.len()),
+        })
     }
 
     /// Microseconds a call.
@@ -102,6 +127,12 @@ impl Caller {
                 redis::cmd("INCR").arg(name).query_async::<i64>(&mut self.bare.clone()).await?;
                 return Ok(());
             }
+            Work::EmptyScript => {
+                let mut script = redis::cmd("EVALSHA");
+                script.arg(EMPTY_SHA1).arg(1).arg(format!("bare:{key}")).arg("").arg("").arg("1");
+                script.query_async::<i64>(&mut self.bare.clone()).await?;
+                return Ok(());
+            }
             Work::OneKey => vec![charge("member")?],
             Work::TwoKeys => vec![charge("member")?, charge("route")?],
         };
@@ -114,7 +145,7 @@ impl Caller {
 /// Both in turn, so that whatever else the machine does hits both; the first round only warms up.
 async fn compare(
     name: String,
-    at_most: f64,
+    at_most: impl Into<Option<f64>>,
     rounds: usize,
     callers: &Callers,
     [measured, against]: [Work; 2],
@@ -127,9 +158,13 @@ async fn compare(
             note = format!("last {measured:.1} µs against {against:.1} µs a call");
         }
     }
-    Ok(Figure { name, unit: "ratio".to_owned(), at_most: Some(at_most), samples, note })
+    Ok(Figure { name, unit: "ratio", at_most: at_most.into(), samples, note })
 }
 
+/// `return 1`.
+const EMPTY_SHA1: &str = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
+/// What PTTL says of a key that stays.
+const NO_EXPIRY: i64 = -1;
 const CONNECTIONS: usize = 50;
 const CALLS: usize = 5_000;
 const KEYS: usize = 1_000;
