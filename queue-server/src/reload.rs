@@ -87,7 +87,10 @@ impl Reload {
         };
         let needs_restart = self.needs_restart(&config);
         if needs_restart {
-            warn!(%path, "what the file changes besides limits, their routes and policies needs a restart");
+            warn!(
+                %path,
+                "what the file changes besides limits, their routes and policies needs a restart; edges stay with what they have"
+            );
         }
         limits.live.replace_config(config).await;
         info!(%path, "the limits of the configuration are in force");
@@ -105,12 +108,19 @@ impl Reload {
         }
     }
 
+    /// Whether this server goes on as the old file says, so that edges by the new one would not find what they ask for.
     fn needs_restart(&self, config: &Config) -> bool {
         let old = &self.started_with;
         let hosts = |config: &Config| -> Vec<(String, Vec<String>)> {
             config.shops.iter().map(|shop| (shop.id.clone(), shop.hosts.clone())).collect()
         };
-        old.server != config.server || old.events != config.events || hosts(old) != hosts(config)
+        old.server != config.server
+            || old.site.prefix != config.site.prefix
+            || old.site.public_url != config.site.public_url
+            || old.site.cookie_mode != config.site.cookie_mode
+            || old.edge.queue_server != config.edge.queue_server
+            || old.events != config.events
+            || hosts(old) != hosts(config)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::server::{CONFIG, Server};
 use queue_server::reload::Reload;
+use shared::config::Config;
 use std::fs;
 
 #[tokio::test]
@@ -69,4 +70,27 @@ async fn keys_that_are_revoked_or_made_count_without_a_restart() {
         .call(&server.read_key, "GET", "/v1/policies", None)
         .await
         .assert_refused(401, "ACCESS_KEY_INVALID");
+}
+
+/// A prefix that was changed in a running sale went to the edges, which then asked this server under a path it did not know.
+#[tokio::test]
+async fn edges_are_not_told_what_this_server_does_only_after_a_restart() {
+    let server = Server::start();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("fairgate.toml");
+    fs::write(&path, CONFIG).unwrap();
+    let mut reload = Reload::new(path.clone(), dir.path().to_owned(), server.app.config.clone());
+    for (now, then) in [
+        ("[site]", "[site]\nprefix = \"/.gate\""),
+        ("http://localhost:8700", "https://shop.example"),
+        ("http://127.0.0.1:8701", "http://127.0.0.1:8799"),
+    ] {
+        let changed = CONFIG.replacen(now, then, 1);
+        assert_ne!(Config::parse("fairgate.toml", &changed).unwrap(), server.app.config);
+        fs::write(&path, &changed).unwrap();
+        assert_eq!(reload.look(&server.app.limits, false).await, None, "{then}");
+    }
+    let five = CONFIG.replacen("burst_capacity = 10", "burst_capacity = 5", 1);
+    fs::write(&path, &five).unwrap();
+    assert_eq!(reload.look(&server.app.limits, false).await, Some(five));
 }
