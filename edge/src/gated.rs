@@ -7,7 +7,7 @@ use crate::origin::{self, ToShop};
 use crate::page::Waiting;
 use crate::refusal::Refusal;
 use crate::reply::{self, SET_COOKIE, cookies_set, value_set};
-use crate::{reporting, rooms};
+use crate::{reporting, rooms, server};
 use futures_util::future::join;
 use shared::config::{RouteConfig, ShopConfig};
 use shared::gate::{
@@ -115,16 +115,19 @@ impl<'a> Gated<'a> {
         joining.take(&Stage::ALL, &self.buyer.subject(self.shop, None)).await?;
         let path = format!("events/{}/ticket", self.event);
         let call = forward::call(incoming, Buyers::json("POST", &path, JOIN_BUDGET_MS));
-        let (cookies, was_reached) = match call.send(&incoming.isolate).await {
+        let (cookies, refusal) = match call.send(&incoming.isolate).await {
             // A reply of 5xx is the server's own trouble, such as a store that did not confirm.
-            Ok(response) => (cookies_set(&response)?, response.status() < 500),
-            Err(_) => (Vec::new(), false),
+            Ok(response) if response.status() < 500 => {
+                (cookies_set(&response)?, server::reason_told(&response))
+            }
+            _ => (Vec::new(), Some(Reason::QueueUnreachable)),
         };
         let pass_name = incoming.isolate.config.site.cookie_mode.name(Cookie::Pass(self.event));
-        let asked = match value_set(&cookies, &pass_name) {
-            Some(pass) => Asked::Entered(pass),
-            None if was_reached => Asked::InLine,
-            None => Asked::Unreachable,
+        let asked = match (value_set(&cookies, &pass_name), refusal) {
+            (Some(pass), _) => Asked::Entered(pass),
+            (None, None) => Asked::InLine,
+            (None, Some(Reason::QueueUnreachable)) => Asked::Unreachable,
+            (None, Some(reason)) => Asked::Refused(reason),
         };
         let entered = self.with_view(snapshot.map(AsRef::as_ref), |view| after_asking(view, asked))?;
         match entered {
@@ -138,7 +141,8 @@ impl<'a> Gated<'a> {
                 self.reply(response, None, Vec::new(), &limits)
             }
             Entered::Wait(reason) => {
-                if was_reached {
+                // A refusal says nothing of a line: others may find the shop empty.
+                if asked == Asked::InLine {
                     incoming.room(self.event)?.slot.borrow_mut().note_line();
                 }
                 self.wait(reason, snapshot.map(AsRef::as_ref), cookies)

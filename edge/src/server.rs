@@ -30,13 +30,16 @@ impl ServerCall {
         Self { method: "GET", path_and_query, client_address: String::new(), headers, body, budget_ms }
     }
 
-    /// Sends the call. Any reply counts as an answer, refusals of the buyer too; a refusal of the edge itself does not.
+    /// Sends the call. Any reply counts as an answer, refusals of the buyer too. That the server takes a call not to be this edge's
+    /// does not: that is a matter of clocks and keys, of which no buyer shall hear more than that the queue cannot be reached.
     pub(crate) async fn send(self, isolate: &Isolate) -> Result<Response, ServerUnreachable> {
         let path = self.path_and_query.clone();
         let told = match self.fetch(isolate).await {
-            Ok(response) => match refusal_of_the_edge(&response).await {
-                None => return Ok(response),
-                Some(code) => format!("refused {path} with {code}: are clocks and FAIRGATE_EDGE_KEYS right?"),
+            Ok(response) => match reason_told(&response) {
+                Some(code @ Reason::EdgeSignatureInvalid) => {
+                    format!("refused {path} with {code}: are clocks and FAIRGATE_EDGE_KEYS right?")
+                }
+                _ => return Ok(response),
             },
             Err(error) => format!("did not answer {path}: {error:?}"),
         };
@@ -87,23 +90,15 @@ impl ServerCall {
     }
 }
 
+/// Why this reply refuses; `None` where it does not, or for a reason that this edge does not know.
+pub(crate) fn reason_told(response: &Response) -> Option<Reason> {
+    let code = response.headers().get("fairgate-reason").ok()??;
+    Reason::from_code(&code)
+}
+
 fn note_fault(isolate: &Isolate, told: &str) -> ServerUnreachable {
     if let Some(count) = isolate.memory.server_faults.borrow_mut().note(clock::now()) {
         console_warn!("the queue server {told} ({count} calls in a row failed)");
     }
     ServerUnreachable
 }
-
-/// The code under which the server takes a call not to be this edge's: a matter of clocks and keys, of which no buyer shall
-/// hear more than that the queue cannot be reached.
-async fn refusal_of_the_edge(response: &Response) -> Option<&'static str> {
-    if response.status() != UNAUTHORIZED {
-        return None;
-    }
-    // The buyer gets the other half of the reply, where it is meant for them.
-    let mut half = worker::Response::from(response.clone().ok()?);
-    let code = Reason::EdgeSignatureInvalid.code();
-    half.text().await.ok()?.contains(code).then_some(code)
-}
-
-const UNAUTHORIZED: u16 = 401;

@@ -101,6 +101,9 @@ impl Refusal {
         }
         let mut response = Response::new(Body::from(problem.body()));
         *response.status_mut() = self.status();
+        // For the edge, which keeps every `Fairgate-*` field to itself.
+        let code = HeaderValue::from_static(self.reason.code());
+        response.headers_mut().insert(HeaderName::from_static("fairgate-reason"), code);
         for (name, value) in problem.headers() {
             if let Ok(value) = HeaderValue::from_str(&value) {
                 response.headers_mut().insert(HeaderName::from_static(name), value);

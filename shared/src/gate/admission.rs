@@ -94,8 +94,10 @@ pub fn admit<'r>(view: &PassView<'_>, passes: &[&'r str]) -> Admission<'r> {
 pub enum Asked<'r> {
     /// It let the buyer in with this pass cookie.
     Entered(&'r str),
-    /// It gave the buyer a place in line, or refused.
+    /// It gave the buyer a place in line.
     InLine,
+    /// It gave no place, for a reason of this buyer or of the event.
+    Refused(Reason),
     /// It did not answer.
     Unreachable,
 }
@@ -119,6 +121,7 @@ pub fn after_asking<'r>(view: &PassView<'_>, asked: Asked<'r>) -> Entered<'r> {
             find_pass(view, &[cookie]).map_or(Entered::Wait(Reason::QueueRequired), Entered::Pass)
         }
         Asked::InLine => Entered::Wait(Reason::QueueRequired),
+        Asked::Refused(reason) => Entered::Wait(reason),
         Asked::Unreachable if view.is_passthrough() => Entered::Unproved,
         Asked::Unreachable => Entered::Wait(Reason::QueueUnreachable),
     }

@@ -117,6 +117,7 @@ fn the_answer_of_the_server_decides_after_asking() {
     assert_eq!(held.place, place(3));
     let waits = |asked| after_asking(&view.get(), asked);
     assert_eq!(waits(Asked::InLine), Entered::Wait(Reason::QueueRequired));
+    assert_eq!(waits(Asked::Refused(Reason::BuyerLimit)), Entered::Wait(Reason::BuyerLimit));
     assert_eq!(waits(Asked::Entered("not.a.pass")), Entered::Wait(Reason::QueueRequired));
     assert_eq!(waits(Asked::Unreachable), Entered::Wait(Reason::QueueUnreachable));
 }

@@ -1,6 +1,7 @@
 //! Nobody waits and a session is free: one round trip, and no queue is seen.
 
-use crate::fixtures::{add_to_cart, buyer, stack_with_capacity};
+use crate::fixtures::{TICKET, add_to_cart, assert_refused, buyer, stack, stack_with_capacity};
+use tests::stack::config::DemoConfig;
 
 #[tokio::test]
 async fn the_first_press_reaches_the_shop() {
@@ -31,4 +32,18 @@ async fn as_many_as_fit_enter_at_once_and_no_more() {
     }
     assert_eq!(statuses, [201, 201, 201, 201, 201, 429, 429, 429]);
     assert_eq!(stack.shop.log().len(), 5);
+}
+
+/// One who had their visit pressed again and again: they were told of a line, and so was everybody else.
+#[tokio::test]
+async fn who_may_not_enter_makes_no_line_for_others() {
+    let one_visit = |config: &mut DemoConfig| config.event("drop", "sessions_per_buyer", 1).unwrap();
+    let stack = stack("empty-line", one_visit).await;
+    let mut first = buyer(&stack, 0);
+    assert_eq!(add_to_cart(&mut first).await.status, 201);
+    assert_eq!(first.delete(TICKET).await.unwrap().status, 204);
+    for nth in 1..4 {
+        assert_refused(&add_to_cart(&mut first).await, 403, "BUYER_LIMIT");
+        assert_eq!(add_to_cart(&mut buyer(&stack, nth)).await.status, 201, "buyer {nth} finds an empty shop");
+    }
 }
