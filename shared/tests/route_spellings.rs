@@ -40,6 +40,7 @@ struct Reader {
     merges_slashes_last: bool,
     resolves_dots: bool,
     drops_extension: bool,
+    trims_spaces: bool,
 }
 
 impl Reader {
@@ -58,6 +59,9 @@ impl Reader {
             path = Self::without_params(&path);
         }
         let mut segments: Vec<String> = path.split('/').skip(1).map(str::to_lowercase).collect();
+        if self.trims_spaces {
+            segments.iter_mut().for_each(|segment| *segment = segment.trim_end_matches(' ').to_owned());
+        }
         if self.merges_slashes_first {
             segments.retain(|segment| !segment.is_empty());
         }
@@ -102,7 +106,7 @@ fn decode_lossy(text: &str) -> String {
 }
 
 fn reader() -> impl Strategy<Value = Reader> {
-    (0..=2_usize, any::<[bool; 7]>()).prop_map(|(decodings, switches)| Reader {
+    (0..=2_usize, any::<[bool; 8]>()).prop_map(|(decodings, switches)| Reader {
         decodings,
         splits_at_backslash: switches[0],
         drops_params_first: switches[1],
@@ -111,6 +115,7 @@ fn reader() -> impl Strategy<Value = Reader> {
         merges_slashes_last: switches[4],
         resolves_dots: switches[5],
         drops_extension: switches[6],
+        trims_spaces: switches[7],
     })
 }
 

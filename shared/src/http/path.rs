@@ -7,7 +7,8 @@
 use super::reason::Reason;
 use core::fmt::{self, Write as _};
 
-/// A path as the most lenient reader reads it: decoded, in one case, without parameters, empty and dot segments.
+/// A path as the most lenient reader reads it: decoded, in one case, without parameters, empty and dot segments, and
+/// without spaces at the end of a segment.
 ///
 /// ```
 /// use shared::http::path::CanonicalPath;
@@ -38,7 +39,7 @@ impl CanonicalPath {
         while let Some(raw) = raw_segments.next() {
             let decoded = decode_segment(raw).ok_or(Reason::PathInvalid)?;
             is_ambiguous |= decoded.contains(['/', '\\', '%', char::REPLACEMENT_CHARACTER]);
-            let name = decoded.split(';').next().unwrap_or_default();
+            let name = decoded.split(';').next().unwrap_or_default().trim_end_matches(' ');
             is_merged |= name.len() < decoded.len() || (name.is_empty() && raw_segments.peek().is_some());
             match name {
                 "" | "." => {}
