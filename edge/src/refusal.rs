@@ -61,9 +61,9 @@ impl Refusal {
         Reply::new(problem.status(), problem.body()).with(headers).response()
     }
 
-    /// The reply to a request of a shop's visitor: a page where a limit stopped a navigation.
+    /// The reply to a request of a shop's visitor: a page where a limit or a silent shop stopped a navigation.
     pub(crate) fn visitor_response(self, incoming: &Incoming) -> Result<Response, JsValue> {
-        if !(self.is_limit() && incoming.is_navigation()) {
+        if !(self.is_for_visitors() && incoming.is_navigation()) {
             return self.response(incoming.language(), &incoming.request_id);
         }
         let problem = self.problem.language(incoming.language());
@@ -77,9 +77,14 @@ impl Refusal {
         Reply::new(problem.status(), page.render()).with(headers).response()
     }
 
-    fn is_limit(&self) -> bool {
-        use Reason::{LimiterUnavailable, Locked, RateLimited, ShopBusy, SkuBusy};
-        matches!(self.reason(), RateLimited | Locked | ShopBusy | SkuBusy | LimiterUnavailable)
+    /// Whether whoever looks at the shop meets it without having done anything odd.
+    fn is_for_visitors(&self) -> bool {
+        use Reason::{
+            LimiterUnavailable, Locked, OriginTimeout, OriginUnreachable, RateLimited, ShopBusy, SkuBusy,
+        };
+        let known =
+            [RateLimited, Locked, ShopBusy, SkuBusy, LimiterUnavailable, OriginUnreachable, OriginTimeout];
+        known.contains(&self.reason())
     }
 
     /// The reply to a request that was not even read.

@@ -1,13 +1,15 @@
 //! What stands between edge and queue server: a server that is away, clocks or keys that differ, and what the edge knows by itself.
 
 use crate::fixtures::{TICKET, add_to_cart, assert_refused, buyer, join, stack_with_capacity};
+use axum::http::Method;
 use serde_json::json;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use tests::stack::config::{Addresses, DemoConfig};
 use tests::stack::edge::{Edge, EdgeSetup, edge_keys};
 use tests::stack::programs::Programs;
-use tests::stack::{Stack, free_addresses};
+use tests::stack::{Setup, Stack, free_addresses};
+use tokio::net::TcpListener;
 
 async fn metrics(stack: &Stack) -> String {
     let url = format!("{}/metrics", stack.queue_server.url());
@@ -47,6 +49,23 @@ async fn a_pass_is_worth_nothing_once_its_place_was_given_up() {
     let before = kept.pass_jti("drop");
     assert_eq!(add_to_cart(&mut kept).await.status, 201, "as a newcomer, by a session of its own");
     assert_ne!(kept.pass_jti("drop"), before);
+}
+
+#[tokio::test]
+async fn who_looks_at_a_shop_that_is_away_reads_a_page() {
+    let mut setup = Setup::demo("shop-away").unwrap();
+    // A port where nobody listens.
+    let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    setup.origin = Some(nobody.local_addr().unwrap());
+    drop(nobody);
+    let stack = Stack::start(setup).await.unwrap();
+    let mut device = buyer(&stack, 1);
+    assert_refused(&device.get("/").await.unwrap(), 502, "ORIGIN_UNREACHABLE");
+    let request = device.request(Method::GET, "/").header("sec-fetch-mode", "navigate");
+    let page = device.send(request).await.unwrap();
+    assert_eq!(page.status, 502);
+    assert!(page.header("content-type").unwrap().starts_with("text/html"), "{:?}", page.headers);
+    assert!(String::from_utf8(page.body).unwrap().contains("The shop does not answer right now"));
 }
 
 /// An edge beside the first, with keys of another installation.
