@@ -4,6 +4,7 @@ use crate::fixtures::{assert_refused, buyer, press, stack};
 use axum::http::Method;
 use std::time::Duration;
 use tests::device::Device;
+use tests::stack::config::DemoConfig;
 
 #[tokio::test]
 async fn a_device_is_limited_and_told_when_to_come_again() {
@@ -85,7 +86,12 @@ async fn bypassed_routes_are_never_limited() {
 
 #[tokio::test]
 async fn a_limited_navigation_gets_a_page() {
-    let stack = stack("limits", |config| config.policy("ip", "burst_capacity", 1).unwrap()).await;
+    let one_a_minute = |config: &mut DemoConfig| {
+        config.policy("ip", "burst_capacity", 1).unwrap();
+        config.policy("ip", "rate", 1).unwrap();
+        config.policy("ip", "period_ms", 60_000).unwrap();
+    };
+    let stack = stack("limits", one_a_minute).await;
     let mut device = buyer(&stack, 1);
     let submit = |device: &Device| {
         let request = device.request(Method::POST, "/cart/items").header("sec-fetch-mode", "navigate");
