@@ -7,7 +7,8 @@ use crate::origin::{self, ToShop};
 use crate::page::Waiting;
 use crate::refusal::Refusal;
 use crate::reply::{self, SET_COOKIE, cookies_set, value_set};
-use crate::{reporting, rooms, server};
+use crate::reporting::{self, OriginWatch};
+use crate::{rooms, server};
 use futures_util::future::join;
 use shared::config::{RouteConfig, ShopConfig};
 use shared::gate::{
@@ -94,14 +95,21 @@ impl<'a> Gated<'a> {
     /// On to the shop with a pass, which is renewed beside the shop's work when half of its life is over.
     async fn go_on(&self, mut limits: Limits<'a>, pass: HeldPass<'_>) -> Result<Response, Refusal> {
         let renewal = async { if pass.renews { self.renew().await } else { Vec::new() } };
-        let (response, cookies) = join(self.send(&mut limits, Some(pass.jwt)), renewal).await;
+        let (response, cookies) = join(self.send(&mut limits, Some(&pass)), renewal).await;
         self.reply(response, Some(pass), cookies, &limits)
     }
 
     /// To the shop, if the quota of shop and SKU lets it pass.
-    async fn send(&self, limits: &mut Limits<'a>, pass: Option<&str>) -> Result<Response, Refusal> {
+    async fn send(&self, limits: &mut Limits<'a>, pass: Option<&HeldPass<'_>>) -> Result<Response, Refusal> {
         limits.take(&SHARED_STAGES, &self.subject).await?;
-        origin::send(limits, self.shop, &ToShop { body: self.body, pass }).await
+        let to_shop = ToShop { body: self.body, pass: pass.map(|pass| pass.jwt) };
+        let watch =
+            pass.and_then(|pass| OriginWatch::begin(self.incoming, self.shop, (self.event, pass.place)));
+        let response = origin::send(limits, self.shop, &to_shop).await;
+        if let Some(watch) = watch {
+            watch.end(response.as_ref().ok().map(Response::status));
+        }
+        response
     }
 
     /// Joins and enters by one call to the queue server, as it seems that nobody waits.
@@ -132,7 +140,7 @@ impl<'a> Gated<'a> {
         let entered = self.with_view(snapshot.map(AsRef::as_ref), |view| after_asking(view, asked))?;
         match entered {
             Entered::Pass(pass) => {
-                let response = self.send(&mut limits, Some(pass.jwt)).await;
+                let response = self.send(&mut limits, Some(&pass)).await;
                 self.reply(response, Some(pass), cookies.clone(), &limits)
             }
             Entered::Unproved => {

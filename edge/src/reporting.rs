@@ -7,8 +7,9 @@ use crate::refusal::{Refusal, ServerUnreachable};
 use crate::rooms;
 use crate::server::ServerCall;
 use shared::config::ShopConfig;
-use shared::gate::{EndedPlaces, PassView, REPORT_EVERY, find_pass, outcome_of, session_word};
+use shared::gate::{EndedPlaces, OriginEnd, PassView, REPORT_EVERY, find_pass, outcome_of, session_word};
 use shared::ids::{EventId, Place};
+use shared::time::Timestamp;
 use shared::wire::{Report, Word};
 use std::rc::Rc;
 use worker::web_sys::Response;
@@ -18,6 +19,48 @@ use worker::{Delay, console_warn};
 pub(crate) fn note_outcome(incoming: &Incoming, event: &EventId, status: u16) {
     let outcome = outcome_of(status);
     let begins_flush = incoming.isolate.memory.reports.borrow_mut().count(event, outcome, incoming.now);
+    flush_soon(incoming, begins_flush);
+}
+
+/// A gated request on its way to a server that is watched.
+pub(crate) struct OriginWatch<'a> {
+    incoming: &'a Incoming,
+    origin: &'a str,
+    session: (&'a EventId, Place),
+    began: Timestamp,
+}
+
+impl<'a> OriginWatch<'a> {
+    /// `None` where the server of the shop is not watched.
+    pub(crate) fn begin(
+        incoming: &'a Incoming,
+        shop: &ShopConfig,
+        session: (&'a EventId, Place),
+    ) -> Option<Self> {
+        let origin = incoming.isolate.config.origin_of(shop)?.url.as_str();
+        let began = clock::now();
+        let begins_flush = incoming.isolate.memory.reports.borrow_mut().origin_called(origin, began);
+        flush_soon(incoming, begins_flush);
+        Some(Self { incoming, origin, session, began })
+    }
+
+    /// The reply's status; `None` where there was no reply.
+    pub(crate) fn end(self, status: Option<u16>) {
+        let now = clock::now();
+        let after_ms = u32::try_from(now.since(self.began).as_millis()).unwrap_or(u32::MAX);
+        let end = match status {
+            Some(..500) => OriginEnd::Replied { after_ms },
+            _ => OriginEnd::Failed,
+        };
+        let (event, place) = self.session;
+        let mut reports = self.incoming.isolate.memory.reports.borrow_mut();
+        let begins_flush = reports.origin_ended(self.origin, (event.clone(), place), end, now);
+        drop(reports);
+        flush_soon(self.incoming, begins_flush);
+    }
+}
+
+fn flush_soon(incoming: &Incoming, begins_flush: bool) {
     if begins_flush {
         let isolate = Rc::clone(&incoming.isolate);
         incoming.beside(async move {

@@ -2,7 +2,7 @@
 
 use crate::{
     clock::Clock, document::LiveDocument, keys::PassSigner, leader::Peers, limits::Limits, metrics::Metrics,
-    rooms::Rooms,
+    origins::Origins, rooms::Rooms,
 };
 use shared::{config::Config, http::cookie::CookieMode, token::ServerKeys};
 use std::sync::Arc;
@@ -18,6 +18,7 @@ pub struct App {
     pub rooms: Rooms,
     /// The other servers that could run these rooms; `None`: this server alone does.
     pub peers: Option<Peers>,
+    pub origins: Origins,
     pub limits: Limits,
     pub metrics: Arc<Metrics>,
 }

@@ -15,6 +15,7 @@ pub mod limits;
 pub mod listen;
 pub mod metrics;
 pub mod opened;
+pub mod origins;
 pub mod plant;
 pub mod redis;
 pub mod reload;

@@ -17,6 +17,7 @@ use crate::{
     listen,
     metrics::Metrics,
     opened::{Opening, StoreChoice},
+    origins::{Origins, RoomOrigin},
     plant,
     reload::Reload,
     rooms::Rooms,
@@ -98,7 +99,9 @@ async fn serve(options: ServeOptions) -> Result<()> {
         metrics: &metrics,
         is_kept: choice != StoreChoice::Memory,
     })?;
-    let mut tickers = start_tickers(&rooms, leadership.as_ref(), &metrics).await?;
+    let origins = Origins::new(&config, clock.now());
+    let seats = rooms.keys().map(|id| config.event(id).and_then(|event| origins.seat(event))).collect();
+    let mut tickers = start_tickers(&rooms, seats, leadership.as_ref(), &metrics).await?;
     let reload = Reload::new(config_path, data_dir.clone(), config.clone());
     let app = Arc::new(App {
         keys: keys.server_keys(),
@@ -108,6 +111,7 @@ async fn serve(options: ServeOptions) -> Result<()> {
         clock,
         rooms,
         peers: leadership.map(Peers::new).transpose()?,
+        origins,
         limits,
         metrics,
     });
@@ -127,12 +131,13 @@ async fn serve(options: ServeOptions) -> Result<()> {
 
 async fn start_tickers(
     rooms: &Rooms,
+    seats: Vec<Option<RoomOrigin>>,
     leadership: Option<&Arc<Leadership>>,
     metrics: &Arc<Metrics>,
 ) -> Result<JoinSet<()>> {
     let mut tickers = JoinSet::new();
-    for room in rooms.values() {
-        let mut ticker = Ticker::new(Arc::clone(room), Arc::clone(metrics));
+    for (room, seat) in rooms.values().zip(seats) {
+        let mut ticker = Ticker::new(Arc::clone(room), Arc::clone(metrics)).heeding(seat);
         match leadership {
             Some(leadership) => ticker = ticker.led_by(Arc::clone(leadership)),
             // Nobody is answered before there is a snapshot to answer with.

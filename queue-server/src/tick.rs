@@ -3,6 +3,7 @@
 use crate::{
     leader::Leadership,
     metrics::Metrics,
+    origins::RoomOrigin,
     rooms::ActiveRoom,
     store::{Mandate, StoreError},
 };
@@ -28,6 +29,8 @@ pub struct Ticker {
     leadership: Option<Arc<Leadership>>,
     /// The term that `law` has learnt in.
     term: u64,
+    /// The room's seat at its shop's server; `None` where that is not watched.
+    origin: Option<RoomOrigin>,
     /// After a failure: good ticks until the room is said to tick again.
     doubted: u32,
 }
@@ -44,13 +47,19 @@ pub enum TickError {
 impl Ticker {
     pub fn new(room: Arc<ActiveRoom>, metrics: Arc<Metrics>) -> Self {
         let law = Law::default().with_fault(room.planted);
-        Self { room, metrics, law, leadership: None, term: 0, doubted: 0 }
+        Self { room, metrics, law, leadership: None, term: 0, origin: None, doubted: 0 }
     }
 
     /// Ticks while this server leads.
     #[must_use]
     pub fn led_by(self, leadership: Arc<Leadership>) -> Self {
         Self { leadership: Some(leadership), ..self }
+    }
+
+    /// Heeds what the shop's server can bear.
+    #[must_use]
+    pub fn heeding(self, origin: Option<RoomOrigin>) -> Self {
+        Self { origin, ..self }
     }
 
     /// Ticks until the task is dropped.
@@ -83,8 +92,13 @@ impl Ticker {
         let started = Instant::now();
         let ActiveRoom { event, settings, planted, store, .. } = &*self.room;
         let facts = store.expire().await?;
+        let heeded = self.origin.as_ref().map(|origin| origin.heed(&facts)).unwrap_or_default();
+        self.law.heed(heeded);
         let order = self.law.decide(settings, &facts);
         let called = store.call(order.clone()).await?;
+        if let Some(origin) = &self.origin {
+            origin.heeded(heeded, called.facts.sessions);
+        }
         let snapshot =
             snapshot(event, settings, &called.facts, &self.law, &order, called.session_free, *planted);
         self.metrics.note_tick(event, &called.facts, started.elapsed());

@@ -8,6 +8,7 @@ pub mod guard;
 pub mod http;
 pub mod ids;
 pub mod limiter;
+pub mod origin;
 pub mod room;
 pub mod time;
 pub mod token;

@@ -234,6 +234,26 @@ pub struct Report {
     pub sessions: Vec<SessionWord>,
     /// How often each outcome was seen since the last report.
     pub outcomes: Vec<OutcomeCount>,
+    /// How watched servers of shops did since the last report.
+    pub origins: Vec<OriginReport>,
+}
+
+/// What an edge saw of one server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OriginReport {
+    /// The server, as the configuration names it.
+    pub origin: String,
+    /// Gated requests sent to it.
+    pub forwarded: u32,
+    /// Those that failed: a reply of 500 or above, a broken connection, no reply in time.
+    pub failed: u32,
+    /// Sessions that ended requests belong to.
+    pub sessions: u32,
+    /// Those of them that saw a failure.
+    pub failed_sessions: u32,
+    /// All other replies by [`latency_bucket`](crate::origin::latency_bucket), with their count.
+    pub latencies: Vec<(u8, u32)>,
 }
 
 /// What the shop said of one session.

@@ -106,6 +106,28 @@ fn check(old: &str, new: &str, expected: &[&str]) {
 }
 
 #[test]
+fn a_watched_server_is_that_of_a_shop_and_named_once() {
+    let watched = "[[event]]";
+    let origin = |url: &str, more: &str| {
+        format!("[[origin]]\nurl = \"{url}\"\ntarget_latency_ms = 300\ncapacity = 500\n{more}\n[[event]]")
+    };
+    let text = LEAST.replace(watched, &origin("https://ORIGIN.example:443", "capacity_min = 20"));
+    let config = Config::parse("f", &text).unwrap();
+    let settings = config.origin_of(&config.shops[0]).unwrap().settings;
+    assert_eq!((settings.capacity_min, settings.capacity_max), (20, 500));
+    assert_eq!((settings.target_latency.as_millis(), config.events[0].weight), (300, 1));
+
+    let unknown = origin("https://other.example", "");
+    check(watched, &unknown, &["f:15: origin[0].url: no [[shop]] has this origin"]);
+    let wide = origin("https://origin.example", "capacity_min = 501");
+    check(watched, &wide, &["f:18: origin[0].capacity_min: write a whole number from 1 to 500; got 501"]);
+    let twice =
+        origin("https://origin.example", "").replace("[[event]]", &origin("https://origin.example", ""));
+    let named = "f:20: origin[1].url: https://origin.example is named on line 15 already; name it once";
+    check(watched, &twice, &[named]);
+}
+
+#[test]
 fn numbers_are_checked_against_their_ranges() {
     let wanted = "f:18: event[0].capacity: write a whole number from 1 to 1000000; got";
     check("capacity = 100", "capacity = 0", &[&format!("{wanted} 0")]);
@@ -166,7 +188,7 @@ fn rooms_are_kept_on_disk_or_in_redis() {
 fn keys_are_known_and_there() {
     let missing = "f:14: event[0].capacity: missing; write capacity = <number from 1 to 1000000>";
     check("capacity = 100", "", &[missing]);
-    let unknown = "f:18: event[0].capacty: unknown key; known here are id, shop, title, skus, capacity, \
+    let unknown = "f:18: event[0].capacty: unknown key; known here are id, shop, title, skus, capacity, weight, \
                    admission_rate_per_s, turn_grace_s, pass_life_s, session_max_s, session_extensions_max, sessions_per_buyer, passthrough, opens_at, closes_at, poll_budget_per_s, lane";
     check("capacity = 100", "capacty = 100", &[missing, unknown]);
     check(

@@ -12,7 +12,7 @@ use shared::{
 use std::time::Duration;
 
 fn call(count: u32) -> CallOrder {
-    CallOrder { calls: vec![(LaneId(0), count)], expected: count, standstill: None }
+    CallOrder { calls: vec![(LaneId(0), count)], expected: count, ..CallOrder::default() }
 }
 
 /// Ten enter, the next ten have walked away, the first ten finish: the present 21st to 30th come in.

@@ -87,6 +87,8 @@ async fn take_report(app: &App, call: &Call) -> Result<Response, Refusal> {
             app.metrics.note_edge_outcome(&event, reason, count);
         }
     }
+    let now = app.clock.now();
+    report.origins.iter().for_each(|origin| app.origins.hear(origin, now));
     Ok(empty(StatusCode::NO_CONTENT))
 }
 

@@ -10,6 +10,7 @@ mod guard;
 mod limits;
 mod operator;
 mod ops;
+mod origins;
 mod presented;
 mod reply;
 mod session;
@@ -43,6 +44,7 @@ pub fn router_for(app: Arc<App>, bounds: Bounds) -> Router {
         .route("/v1/edge/report", post(edge::report))
         .merge(limits::routes())
         .merge(operator::routes())
+        .merge(origins::routes())
         .route("/metrics", get(ops::metrics))
         .route("/healthz", get(ops::healthz))
         .route("/readyz", get(ops::readyz))

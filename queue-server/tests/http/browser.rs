@@ -14,6 +14,7 @@ use queue_server::{
     keys::{PassKey, PassSigner},
     limits::{Home, Limits, Live, ProcessStore},
     metrics::Metrics,
+    origins::Origins,
     rooms::{ActiveRoom, Rooms, room_settings},
     store::{MemoryStore, RoomStore},
     tick::Ticker,
@@ -36,6 +37,7 @@ use std::{
 };
 use tower::ServiceExt;
 
+pub(crate) const DEMO: &str = include_str!("../../../tests/demo/fairgate.toml");
 pub(crate) const TICKET: &str = "/.fairgate/events/drop/ticket";
 pub(crate) const REDEEM: &str = "/.fairgate/events/drop/ticket/redeem";
 pub(crate) const RENEW: &str = "/.fairgate/events/drop/session/renew";
@@ -75,8 +77,18 @@ impl Server {
     }
 
     pub(crate) async fn with_store(make: &dyn Fn(&EventConfig, &Clock) -> Arc<dyn RoomStore>) -> Self {
-        let text =
-            include_str!("../../../tests/demo/fairgate.toml").replace("capacity = 100\n", "capacity = 2\n");
+        Self::of(DEMO.replace("capacity = 100\n", "capacity = 2\n"), make).await
+    }
+
+    /// With a configuration of its own.
+    pub(crate) async fn with_config(text: String) -> Self {
+        Self::of(text, &|event, clock| {
+            Arc::new(MemoryStore::new(Room::new(room_settings(event)), clock.clone()))
+        })
+        .await
+    }
+
+    async fn of(text: String, make: &dyn Fn(&EventConfig, &Clock) -> Arc<dyn RoomStore>) -> Self {
         let config = Config::parse("fairgate.toml", &text).unwrap();
         let (clock, hand) = Clock::manual(Timestamp::from_millis(1_796_000_000_000));
         let metrics = Arc::new(Metrics::new());
@@ -85,8 +97,12 @@ impl Server {
             (event.id.clone(), Arc::new(room))
         };
         let rooms: Rooms = config.events.iter().map(room).collect();
-        let tickers =
-            rooms.values().map(|room| Ticker::new(Arc::clone(room), Arc::clone(&metrics))).collect();
+        let origins = Origins::new(&config, clock.now());
+        let ticker = |room: &Arc<ActiveRoom>| {
+            let seat = origins.seat(config.event(&room.event).unwrap());
+            Ticker::new(Arc::clone(room), Arc::clone(&metrics)).heeding(seat)
+        };
+        let tickers = rooms.values().map(ticker).collect();
         let keys = ServerKeys::new(&MasterKeys::first([7; 32]));
         let local = Arc::new(ProcessStore::new(1_000, TableSeed([3; 16]), clock.clone()));
         let mut access = AccessKeys::default();
@@ -102,6 +118,7 @@ impl Server {
             clock,
             rooms,
             peers: None,
+            origins,
             limits,
             metrics,
         });

@@ -8,7 +8,7 @@ use shared::token::edge_signature::EdgeRequest;
 const ENDED: &str = "/v1/edge/events/drop/ended?after=0";
 const REPORT: &str = "/v1/edge/report";
 
-async fn signed(server: &Server, method: &str, path: &str, body: &str) -> Reply {
+pub(crate) async fn signed(server: &Server, method: &str, path: &str, body: &str) -> Reply {
     signed_at(server, method, path, body, 0).await
 }
 

@@ -9,6 +9,7 @@ mod hostile;
 mod join;
 mod limits;
 mod operator;
+mod origins;
 mod page;
 mod service;
 mod session;

@@ -15,6 +15,7 @@ use queue_server::{
     keys::{PassKey, PassSigner},
     limits::{Answer, Home, LimitStore, LimitStoreError, Limits, Live, ProcessStore},
     metrics::Metrics,
+    origins::Origins,
     rooms::Rooms,
 };
 use serde_json::{Value, json};
@@ -72,6 +73,7 @@ impl Server {
         let local = Arc::new(ProcessStore::new(10_000, TableSeed([3; 16]), clock.clone()));
         let live = Live::new(config.clone(), access, Vec::new(), None);
         let limits = Limits::new(live, home(local, clock.clone()), keys.clone(), Arc::clone(&metrics));
+        let origins = Origins::new(&config, clock.now());
         let app = Arc::new(App {
             keys,
             passes: PassSigner::new(&[PassKey::generate().unwrap()]).unwrap(),
@@ -80,6 +82,7 @@ impl Server {
             clock,
             rooms: Rooms::new(),
             peers: None,
+            origins,
             limits,
             metrics,
         });

@@ -22,6 +22,9 @@ pub struct EventConfig {
     pub skus: Vec<Sku>,
     /// Most sessions at once: 1 to 1,000,000.
     pub capacity: u32,
+    /// Part of the capacity of its shop's server beside other events there, see [`OriginConfig`](super::OriginConfig): 1 to
+    /// 1,000, 1 by default.
+    pub weight: u32,
     /// Most redemptions a second: 1 to 100,000.
     pub admission_rate_per_s: u32,
     /// How long a called ticket has full right to redeem: 10 s to 1 h, 300 s by default.
@@ -78,6 +81,7 @@ impl EventConfig {
         let title = section.optional("title").and_then(|value| value.parsed(parse_title));
         let skus = read_skus(section, shop_index, &mut names.skus);
         let capacity = section.number("capacity", 1..=1_000_000);
+        let weight = section.number_or("weight", 1..=1000, 1);
         let admission_rate_per_s = section.number("admission_rate_per_s", 1..=100_000);
         let turn_grace = section.seconds_or("turn_grace_s", LIVES_S, 300);
         let pass_life_s = section.number_or("pass_life_s", LIVES_S, 120);
@@ -107,6 +111,7 @@ impl EventConfig {
             shop_id: shop.id.clone(),
             skus,
             capacity,
+            weight,
             admission_rate_per_s,
             turn_grace,
             pass_life: Duration::from_secs(pass_life_s.into()),

@@ -6,7 +6,7 @@ use super::policy::{LimitChoice, ListOf, Policies};
 use super::section::{Report, Section};
 use super::shop::SitePolicies;
 use super::{
-    Callers, ConfigErrors, EventConfig, JoinConfig, PolicyConfig, PollConfig, ShopConfig, StoreConfig,
+    Callers, ConfigErrors, EventConfig, JoinConfig, OriginConfig, PolicyConfig, PollConfig, ShopConfig, StoreConfig,
     WebOrigin,
 };
 use crate::http::cookie::{CookieDomain, CookieMode};
@@ -33,6 +33,8 @@ pub struct Config {
     pub shops: Vec<ShopConfig>,
     /// Events in the order of the file.
     pub events: Vec<EventConfig>,
+    /// Watched servers of shops.
+    pub origins: Vec<OriginConfig>,
     /// Policies in the order of the file, then the built-in ones that it does not replace.
     pub policies: Vec<Arc<PolicyConfig>>,
     /// Limits on joining.
@@ -82,6 +84,11 @@ impl Config {
         self.shops.iter().find(|shop| shop.id == id)
     }
 
+    /// The watched server of a shop.
+    pub fn origin_of(&self, shop: &ShopConfig) -> Option<&OriginConfig> {
+        self.origins.iter().find(|origin| origin.url == shop.origin)
+    }
+
     /// The shop that a `Host` value belongs to, in any spelling of it.
     pub fn shop_of_host(&self, host: &str) -> Option<&ShopConfig> {
         let index = self.shops_by_host.get(&canonical_host(host)?)?;
@@ -102,6 +109,7 @@ impl Config {
         let of_site = SitePolicies { policies: &policies, actions, limits: &site_limits };
         let mut shops = ShopConfig::read_all(&mut root, &of_site, prefix.as_ref());
         let events = EventConfig::read_all(&mut root, &mut shops);
+        let origins = OriginConfig::read_all(&mut root, &shops);
         let callers = Callers::read(&mut root, &policies, &shops);
         root.finish();
         let hosts = shops
@@ -116,6 +124,7 @@ impl Config {
             server: server?,
             shops,
             events,
+            origins,
             policies,
             join,
             poll: poll?,

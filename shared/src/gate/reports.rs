@@ -2,8 +2,9 @@
 
 use crate::http::reason::Reason;
 use crate::ids::{EventId, Place};
+use crate::origin::{OriginSample, latency_bucket};
 use crate::time::Timestamp;
-use crate::wire::{OutcomeCount, Report, SessionWord, Word};
+use crate::wire::{OriginReport, OutcomeCount, Report, SessionWord, Word};
 use core::time::Duration;
 use std::collections::BTreeMap;
 
@@ -16,6 +17,9 @@ pub const WORDS_MAX: usize = 1_024;
 /// Most words in one report: with these it stays under the queue server's longest body.
 pub const WORDS_PER_REPORT_MAX: usize = 256;
 
+/// Most sessions of one report whose errors are counted.
+pub const SESSIONS_WATCHED_MAX: usize = 2_048;
+
 /// Counts of outcomes, and what the shop said of sessions.
 #[derive(Clone, Debug, Default)]
 pub struct Reports {
@@ -26,7 +30,28 @@ pub struct Reports {
     /// When the last report with words left.
     words_sent_at: Option<Timestamp>,
     outcomes: BTreeMap<(EventId, Reason), u64>,
+    origins: BTreeMap<String, WatchedOrigin>,
     flush_begins_at: Option<Timestamp>,
+}
+
+/// What was seen of one server since the last report.
+#[derive(Clone, Debug, Default)]
+struct WatchedOrigin {
+    sample: OriginSample,
+    /// Sessions of ended requests, and whether one failed.
+    sessions: BTreeMap<(EventId, Place), bool>,
+}
+
+/// How a request to a watched server ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OriginEnd {
+    /// With a reply below 500, after so many milliseconds.
+    Replied {
+        /// From the request to the head of the reply.
+        after_ms: u32,
+    },
+    /// With a reply of 500 or above, or without any.
+    Failed,
 }
 
 /// A report on its way.
@@ -44,6 +69,33 @@ impl Reports {
     pub fn count(&mut self, event: &EventId, outcome: Reason, now: Timestamp) -> bool {
         let count = self.outcomes.entry((event.clone(), outcome)).or_default();
         *count = count.saturating_add(1);
+        self.schedule(now)
+    }
+
+    /// Counts a gated request that is sent to a watched server. True as for [`count`](Self::count).
+    pub fn origin_called(&mut self, origin: &str, now: Timestamp) -> bool {
+        let sample = &mut self.origins.entry(origin.to_owned()).or_default().sample;
+        sample.forwarded = sample.forwarded.saturating_add(1);
+        self.schedule(now)
+    }
+
+    /// Counts how it ended, for the session it belongs to. There are as many servers as in the configuration, and beyond
+    /// [`SESSIONS_WATCHED_MAX`] sessions of one report the others say nothing.
+    pub fn origin_ended(
+        &mut self,
+        origin: &str,
+        session: (EventId, Place),
+        end: OriginEnd,
+        now: Timestamp,
+    ) -> bool {
+        let watched = self.origins.entry(origin.to_owned()).or_default();
+        match end {
+            OriginEnd::Replied { after_ms } => watched.sample.latencies.add(latency_bucket(after_ms), 1),
+            OriginEnd::Failed => watched.sample.failed = watched.sample.failed.saturating_add(1),
+        }
+        if watched.sessions.len() < SESSIONS_WATCHED_MAX || watched.sessions.contains_key(&session) {
+            *watched.sessions.entry(session).or_default() |= end == OriginEnd::Failed;
+        }
         self.schedule(now)
     }
 
@@ -66,11 +118,15 @@ impl Reports {
             .into_iter()
             .map(|((event, outcome), count)| OutcomeCount { event, code: outcome.code().to_owned(), count })
             .collect();
+        let origins: Vec<OriginReport> = core::mem::take(&mut self.origins)
+            .into_iter()
+            .map(|(origin, watched)| watched.sample().report(origin))
+            .collect();
         if !sessions.is_empty() {
             self.words_sent_at = Some(now);
         }
-        let is_something = !sessions.is_empty() || !outcomes.is_empty();
-        is_something.then_some(Batch { report: Report { sessions, outcomes }, last_word })
+        let is_something = !(sessions.is_empty() && outcomes.is_empty() && origins.is_empty());
+        is_something.then_some(Batch { report: Report { sessions, outcomes, origins }, last_word })
     }
 
     /// The queue server has the report. True: more words wait to be told.
@@ -119,6 +175,17 @@ impl Reports {
     }
 }
 
+impl WatchedOrigin {
+    fn sample(&self) -> OriginSample {
+        let count = |sessions: usize| u32::try_from(sessions).unwrap_or(u32::MAX);
+        OriginSample {
+            sessions: count(self.sessions.len()),
+            failed_sessions: count(self.sessions.values().filter(|failed| **failed).count()),
+            ..self.sample.clone()
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,6 +212,30 @@ mod tests {
         assert_eq!(counts, [("CART_ACCEPTED", 2), ("CART_REJECTED", 1)]);
         assert_eq!(reports.take(at(1_000)), None);
         assert!(reports.count(&event(), Reason::CartFailed, at(1_100)));
+    }
+
+    #[test]
+    fn a_session_that_fails_twice_is_one_and_a_report_watches_so_many() {
+        let mut reports = Reports::default();
+        let session =
+            |number| (event(), Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(number) });
+        let now = Timestamp::from_millis(5_000);
+        assert!(reports.origin_called("http://shop", now));
+        for end in [OriginEnd::Failed, OriginEnd::Replied { after_ms: 5 }, OriginEnd::Failed] {
+            reports.origin_ended("http://shop", session(1), end, now);
+        }
+        reports.origin_ended("http://shop", session(2), OriginEnd::Replied { after_ms: 5 }, now);
+        let report = reports.take(now).unwrap().report.origins.remove(0);
+        let OriginReport { forwarded, failed, sessions, failed_sessions, .. } = report;
+        assert_eq!((forwarded, failed, sessions, failed_sessions), (1, 2, 2, 1));
+        assert_eq!(report.latencies, [(5, 2)]);
+
+        let most = u64::try_from(SESSIONS_WATCHED_MAX).unwrap();
+        for number in 0..=most {
+            reports.origin_ended("http://shop", session(number), OriginEnd::Failed, now);
+        }
+        let report = reports.take(now).unwrap().report.origins.remove(0);
+        assert_eq!((u64::from(report.sessions), u64::from(report.failed)), (most, most + 1));
     }
 
     #[test]

@@ -30,8 +30,18 @@ pub struct Law {
     first_served: Option<Duration>,
     paces: Vec<VecDeque<(Duration, TicketNumber)>>,
     planted: Planted,
+    heeded: Heeded,
     /// What was learnt belongs to the numbers of this epoch.
     epoch: Option<Epoch>,
+}
+
+/// What the shop's server can bear, as far as this room is concerned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heeded {
+    /// The room's share of the sessions that its server can serve; `None`: the room's own capacity.
+    pub share: Option<u32>,
+    /// Why nobody is called, or fewer are let in than the room's own capacity allows.
+    pub reason: Option<Standstill>,
 }
 
 /// What to call.
@@ -41,25 +51,38 @@ pub struct CallOrder {
     pub calls: Vec<(LaneId, u32)>,
     /// Called buyers still expected at the door after these calls, rounded up.
     pub expected: u32,
-    /// Why the line stands still, if it does.
+    /// Why the line stands still or goes slower than it could, if it does.
     pub standstill: Option<Standstill>,
+    /// Most sessions from now on, as far as the shop's server is concerned; `None`: as many as the room's own capacity.
+    pub share: Option<u32>,
 }
 
-/// Why the line stands still.
+/// Why the line stands still, or goes slower than it could.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standstill {
     /// Hardly anybody who was called came: something between buyers and door is broken.
     RedemptionsStopped,
     /// The operator holds the line.
     OperatorPaused,
+    /// The shop's server fails, so nobody is called for a moment.
+    OriginFailing,
+    /// The shop's server is slow: fewer are let in, and the line moves on.
+    OriginSlow,
 }
 
 impl Standstill {
+    /// Nobody is called. Otherwise the line moves on, only slower.
+    pub fn holds(self) -> bool {
+        self != Self::OriginSlow
+    }
+
     /// The reason code that travels in the snapshot.
     pub fn code(self) -> &'static str {
         match self {
             Self::RedemptionsStopped => "REDEMPTIONS_STOPPED",
             Self::OperatorPaused => "OPERATOR_PAUSED",
+            Self::OriginFailing => "ORIGIN_FAILING",
+            Self::OriginSlow => "ORIGIN_SLOW",
         }
     }
 }
@@ -144,29 +167,37 @@ impl Law {
         self
     }
 
+    /// What the shop's server can bear from now on.
+    pub fn heed(&mut self, heeded: Heeded) {
+        self.heeded = heeded;
+    }
+
     /// Decides the calls of one tick from the facts after [`Room::expire`](super::Room::expire).
     pub fn decide(&mut self, settings: &RoomSettings, facts: &Facts) -> CallOrder {
         if self.epoch != Some(facts.epoch) {
-            *self = Self { epoch: Some(facts.epoch), planted: self.planted, ..Self::default() };
+            let Self { planted, heeded, .. } = *self;
+            *self = Self { epoch: Some(facts.epoch), planted, heeded, ..Self::default() };
         }
         let forecasts: Vec<Forecast> = facts.lanes.iter().map(|lane| self.forecast(facts, lane)).collect();
         let pending_micro = forecasts.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.pending_micro));
         self.watch(facts, &forecasts);
         self.note_ended(facts);
         let calls_now = facts.phase.lets_in();
+        let standstill = match facts.phase {
+            Phase::Paused => Some(Standstill::OperatorPaused),
+            _ if !calls_now || facts.everyone_in => None,
+            _ if self.stopped => Some(Standstill::RedemptionsStopped),
+            _ => self.heeded.reason,
+        };
+        let is_held = standstill.is_some_and(Standstill::holds);
         let passed = facts.at.up.saturating_sub(core::mem::replace(&mut self.seen_at, facts.at.up));
-        if calls_now && !self.stopped {
+        if calls_now && !is_held {
             self.moving = self.moving.saturating_add(passed);
             self.note_paces(facts);
         }
-        let standstill = match facts.phase {
-            Phase::Paused => Some(Standstill::OperatorPaused),
-            _ if self.stopped && calls_now => Some(Standstill::RedemptionsStopped),
-            _ => None,
-        };
         let (budget_micro, most) = match standstill {
-            None if facts.everyone_in => (u64::MAX, u64::MAX),
-            None if calls_now => {
+            _ if facts.everyone_in && calls_now => (u64::MAX, u64::MAX),
+            _ if calls_now && !is_held => {
                 let rate = u64::from(settings.admission_rate_per_s);
                 let free = self.free_micro(settings, facts, pending_micro);
                 (free, rate.saturating_mul(CALLS_PER_ADMISSION_MAX))
@@ -192,7 +223,8 @@ impl Law {
             sum.saturating_add(show_up.saturating_mul(u64::from(count)))
         });
         let expected = pending_micro.saturating_add(called_micro).div_ceil(PPM);
-        CallOrder { calls, expected: u32::try_from(expected).unwrap_or(u32::MAX), standstill }
+        let expected = u32::try_from(expected).unwrap_or(u32::MAX);
+        CallOrder { calls, expected, standstill, share: self.heeded.share }
     }
 
     /// How fast a lane is served, for the estimate that buyers see: the mean over three minutes, of which the part that was not

@@ -22,8 +22,10 @@ pub struct Facts {
     pub phase: Phase,
     /// The operator lets everybody in, whatever the capacity.
     pub everyone_in: bool,
-    /// Most sessions at once, by the operator's word or the configuration's.
+    /// Most sessions at once.
     pub capacity: u32,
+    /// The same by the operator's word or the configuration's, whatever the shop's server can serve.
+    pub own_capacity: u32,
     /// What those who wait are told.
     pub message: Option<Message>,
     /// Counted sessions.
@@ -82,6 +84,7 @@ impl Room {
             phase: self.control.phase,
             everyone_in: self.control.everyone_in,
             capacity: self.capacity(),
+            own_capacity: self.own_capacity(),
             message: self.control.message.clone(),
             sessions: self.sessions.count(),
             sessions_ended_total: self.sessions.ended_total(),

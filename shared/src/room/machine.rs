@@ -47,6 +47,8 @@ pub struct Room {
     last_tick: Option<Timestamp>,
     /// Called buyers who are still expected at the door, as the law saw it at the last tick.
     pub(super) expected: u32,
+    /// What the shop's server can serve of this room; the capacity alone counts until the first tick.
+    share: Option<u32>,
 }
 
 /// Between two ticks room time advances by at most this: a take-over or a stopped process runs it late, never early.
@@ -74,6 +76,7 @@ impl Room {
             anchor: None,
             last_tick: None,
             expected: 0,
+            share: None,
         }
     }
 
@@ -136,6 +139,7 @@ impl Room {
     pub fn call(&mut self, now: Timestamp, order: &CallOrder) -> Facts {
         let now = self.observe(now);
         self.expected = order.expected;
+        self.share = order.share;
         if order.standstill == Some(Standstill::RedemptionsStopped) {
             let at = self.clock.at;
             self.lanes.iter_mut().for_each(|lane| lane.forget_called(at));
@@ -143,7 +147,7 @@ impl Room {
         for index in 0..self.lanes.len() {
             let lane = LaneId::at(index);
             let count = order.calls.iter().find(|(called, _)| *called == lane).map_or(0, |(_, count)| *count);
-            if order.standstill.is_none() || count > 0 {
+            if !order.standstill.is_some_and(Standstill::holds) || count > 0 {
                 self.call_lane(lane, count, now);
             }
         }
@@ -186,8 +190,12 @@ impl Room {
         }
     }
 
-    /// Most sessions at once: the operator's word, else the configuration's.
+    /// Most sessions at once: the operator's word, else the configuration's, and never more than the shop's server can serve.
     pub(super) fn capacity(&self) -> u32 {
+        self.own_capacity().min(self.share.unwrap_or(u32::MAX))
+    }
+
+    pub(super) fn own_capacity(&self) -> u32 {
         self.control.capacity.unwrap_or(self.settings.capacity)
     }
 

@@ -27,7 +27,7 @@ mod status;
 mod stride;
 mod visits;
 
-pub use calling::{CallOrder, Law, Pace, Standstill};
+pub use calling::{CallOrder, Heeded, Law, Pace, Standstill};
 pub use clock::RoomTime;
 pub use cohorts::Cohort;
 pub use control::{Action, ActionRefusal, CAPACITY_MAX, Cause, LOG_ENTRIES_MAX, LogEntry};

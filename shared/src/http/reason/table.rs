@@ -322,7 +322,7 @@ reasons! {
         "Something went wrong on our side."
         "系統發生錯誤。";
 
-    // Why a line stands still.
+    // Why a line stands still, or goes slower than it could.
     OperatorPaused "OPERATOR_PAUSED" Standstill 503 ReducedCapacity Later
         "The operator paused the event."
         "The sale is paused. You keep your place."
@@ -331,6 +331,14 @@ reasons! {
         "Redemptions fell under a tenth of what was expected, so calling stopped."
         "Entry is interrupted for a moment. You keep your place."
         "進場暫時中斷，您的排隊順序會保留。";
+    OriginFailing "ORIGIN_FAILING" Standstill 503 ReducedCapacity Later
+        "Too many of the shop's replies are errors, so nobody is called for 10 s at a time."
+        "The shop has trouble, so entry waits for it. You keep your place."
+        "商店系統異常，暫停進場，您的排隊順序會保留。";
+    OriginSlow "ORIGIN_SLOW" Standstill 503 ReducedCapacity Later
+        "The shop answers slowly, so fewer sessions are let in at a time."
+        "The shop is slow, so the line moves slower than usual."
+        "商店回應較慢，排隊速度會慢一些。";
 
     // How a gated request that went on to the shop ended.
     CartAccepted "CART_ACCEPTED" Outcome 200 Blank Never
