@@ -104,7 +104,7 @@ impl<'a> Gated<'a> {
         limits.take(&SHARED_STAGES, &self.subject).await?;
         let to_shop = ToShop { body: self.body, pass: pass.map(|pass| pass.jwt) };
         let watch =
-            pass.and_then(|pass| OriginWatch::begin(self.incoming, self.shop, (self.event, pass.place)));
+            pass.and_then(|pass| OriginWatch::begin(self.incoming, self.shop, self.event, pass.place));
         let response = origin::send(limits, self.shop, &to_shop).await;
         if let Some(watch) = watch {
             watch.end(response.as_ref().ok().map(Response::status));

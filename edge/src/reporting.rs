@@ -25,8 +25,8 @@ pub(crate) fn note_outcome(incoming: &Incoming, event: &EventId, status: u16) {
 /// A gated request on its way to a server that is watched.
 pub(crate) struct OriginWatch<'a> {
     incoming: &'a Incoming,
-    origin: &'a str,
-    session: (&'a EventId, Place),
+    event: &'a EventId,
+    place: Place,
     began: Timestamp,
 }
 
@@ -35,13 +35,14 @@ impl<'a> OriginWatch<'a> {
     pub(crate) fn begin(
         incoming: &'a Incoming,
         shop: &ShopConfig,
-        session: (&'a EventId, Place),
+        event: &'a EventId,
+        place: Place,
     ) -> Option<Self> {
-        let origin = incoming.isolate.config.origin_of(shop)?.url.as_str();
+        incoming.isolate.config.origin_of(shop)?;
         let began = clock::now();
-        let begins_flush = incoming.isolate.memory.reports.borrow_mut().origin_called(origin, began);
+        let begins_flush = incoming.isolate.memory.reports.borrow_mut().origin_called(event, began);
         flush_soon(incoming, begins_flush);
-        Some(Self { incoming, origin, session, began })
+        Some(Self { incoming, event, place, began })
     }
 
     /// The reply's status; `None` where there was no reply.
@@ -52,9 +53,8 @@ impl<'a> OriginWatch<'a> {
             Some(..500) => OriginEnd::Replied { after_ms },
             _ => OriginEnd::Failed,
         };
-        let (event, place) = self.session;
         let mut reports = self.incoming.isolate.memory.reports.borrow_mut();
-        let begins_flush = reports.origin_ended(self.origin, (event.clone(), place), end, now);
+        let begins_flush = reports.origin_ended(self.event, self.place, end, now);
         drop(reports);
         flush_soon(self.incoming, begins_flush);
     }

@@ -81,9 +81,9 @@ impl Origins {
         self.0.iter().find(|origin| origin.url() == url)
     }
 
-    /// Hears what an edge saw; a server that is not watched any more is passed over.
+    /// Hears what an edge saw; an event whose server is not watched is passed over.
     pub fn hear(&self, report: &OriginReport, now: Timestamp) {
-        if let Some(origin) = self.get(&report.origin) {
+        if let Some(origin) = self.0.iter().find(|origin| origin.rooms.contains(&report.event)) {
             origin.lock().health.hear(&OriginSample::from(report), now);
         }
     }

@@ -238,13 +238,13 @@ pub struct Report {
     pub origins: Vec<OriginReport>,
 }
 
-/// What an edge saw of one server.
+/// What an edge saw of the server of one event's shop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OriginReport {
-    /// The server, as the configuration names it.
-    pub origin: String,
-    /// Gated requests sent to it.
+    /// The event.
+    pub event: EventId,
+    /// Gated requests sent to the server.
     pub forwarded: u32,
     /// Those that failed: a reply of 500 or above, a broken connection, no reply in time.
     pub failed: u32,

@@ -19,7 +19,7 @@ async fn server() -> Server {
 /// What an edge says of ten seconds in which so many of 40 sessions saw an error.
 async fn report(server: &Server, failed: u32) {
     let report = json!({ "origins": [{
-        "origin": ORIGIN, "forwarded": 200, "failed": failed, "sessions": 40, "failedSessions": failed, "latencies": [[22, 200 - failed]],
+        "event": "drop", "forwarded": 200, "failed": failed, "sessions": 40, "failedSessions": failed, "latencies": [[22, 200 - failed]],
     }]});
     assert_eq!(signed(server, "POST", "/v1/edge/report", &report.to_string()).await.status, 204);
 }

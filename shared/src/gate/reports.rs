@@ -30,16 +30,17 @@ pub struct Reports {
     /// When the last report with words left.
     words_sent_at: Option<Timestamp>,
     outcomes: BTreeMap<(EventId, Reason), u64>,
-    origins: BTreeMap<String, WatchedOrigin>,
+    /// Events whose shop's server is watched.
+    origins: BTreeMap<EventId, WatchedOrigin>,
     flush_begins_at: Option<Timestamp>,
 }
 
-/// What was seen of one server since the last report.
+/// What one event's requests met at its shop's server since the last report.
 #[derive(Clone, Debug, Default)]
 struct WatchedOrigin {
     sample: OriginSample,
-    /// Sessions of ended requests, and whether one failed.
-    sessions: BTreeMap<(EventId, Place), bool>,
+    /// Sessions of ended requests by their order, and whether one failed.
+    sessions: Vec<(Place, bool)>,
 }
 
 /// How a request to a watched server ended.
@@ -72,30 +73,22 @@ impl Reports {
         self.schedule(now)
     }
 
-    /// Counts a gated request that is sent to a watched server. True as for [`count`](Self::count).
-    pub fn origin_called(&mut self, origin: &str, now: Timestamp) -> bool {
-        let sample = &mut self.origins.entry(origin.to_owned()).or_default().sample;
+    /// Counts a gated request of `event` that is sent to a watched server. True as for [`count`](Self::count).
+    pub fn origin_called(&mut self, event: &EventId, now: Timestamp) -> bool {
+        let sample = &mut self.origins.entry(event.clone()).or_default().sample;
         sample.forwarded = sample.forwarded.saturating_add(1);
         self.schedule(now)
     }
 
-    /// Counts how it ended, for the session it belongs to. There are as many servers as in the configuration, and beyond
-    /// [`SESSIONS_WATCHED_MAX`] sessions of one report the others say nothing.
-    pub fn origin_ended(
-        &mut self,
-        origin: &str,
-        session: (EventId, Place),
-        end: OriginEnd,
-        now: Timestamp,
-    ) -> bool {
-        let watched = self.origins.entry(origin.to_owned()).or_default();
+    /// Counts how it ended, for the session it belongs to. Beyond [`SESSIONS_WATCHED_MAX`] sessions of one report the others
+    /// say nothing.
+    pub fn origin_ended(&mut self, event: &EventId, place: Place, end: OriginEnd, now: Timestamp) -> bool {
+        let watched = self.origins.entry(event.clone()).or_default();
         match end {
             OriginEnd::Replied { after_ms } => watched.sample.latencies.add(latency_bucket(after_ms), 1),
             OriginEnd::Failed => watched.sample.failed = watched.sample.failed.saturating_add(1),
         }
-        if watched.sessions.len() < SESSIONS_WATCHED_MAX || watched.sessions.contains_key(&session) {
-            *watched.sessions.entry(session).or_default() |= end == OriginEnd::Failed;
-        }
+        watched.note_session(place, end == OriginEnd::Failed);
         self.schedule(now)
     }
 
@@ -120,7 +113,7 @@ impl Reports {
             .collect();
         let origins: Vec<OriginReport> = core::mem::take(&mut self.origins)
             .into_iter()
-            .map(|(origin, watched)| watched.sample().report(origin))
+            .map(|(event, watched)| watched.sample().report(event))
             .collect();
         if !sessions.is_empty() {
             self.words_sent_at = Some(now);
@@ -176,11 +169,25 @@ impl Reports {
 }
 
 impl WatchedOrigin {
+    fn note_session(&mut self, place: Place, failed: bool) {
+        match self.sessions.binary_search_by_key(&place, |(known, _)| *known) {
+            Ok(index) => {
+                if let Some((_, has_failed)) = self.sessions.get_mut(index) {
+                    *has_failed |= failed;
+                }
+            }
+            Err(index) if self.sessions.len() < SESSIONS_WATCHED_MAX => {
+                self.sessions.insert(index, (place, failed));
+            }
+            Err(_) => {}
+        }
+    }
+
     fn sample(&self) -> OriginSample {
         let count = |sessions: usize| u32::try_from(sessions).unwrap_or(u32::MAX);
         OriginSample {
             sessions: count(self.sessions.len()),
-            failed_sessions: count(self.sessions.values().filter(|failed| **failed).count()),
+            failed_sessions: count(self.sessions.iter().filter(|(_, failed)| *failed).count()),
             ..self.sample.clone()
         }
     }
@@ -220,11 +227,11 @@ mod tests {
         let session =
             |number| (event(), Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(number) });
         let now = Timestamp::from_millis(5_000);
-        assert!(reports.origin_called("http://shop", now));
+        assert!(reports.origin_called(&event(), now));
         for end in [OriginEnd::Failed, OriginEnd::Replied { after_ms: 5 }, OriginEnd::Failed] {
-            reports.origin_ended("http://shop", session(1), end, now);
+            reports.origin_ended(&event(), place(1), end, now);
         }
-        reports.origin_ended("http://shop", session(2), OriginEnd::Replied { after_ms: 5 }, now);
+        reports.origin_ended(&event(), place(2), OriginEnd::Replied { after_ms: 5 }, now);
         let report = reports.take(now).unwrap().report.origins.remove(0);
         let OriginReport { forwarded, failed, sessions, failed_sessions, .. } = report;
         assert_eq!((forwarded, failed, sessions, failed_sessions), (1, 2, 2, 1));
@@ -232,7 +239,7 @@ mod tests {
 
         let most = u64::try_from(SESSIONS_WATCHED_MAX).unwrap();
         for number in 0..=most {
-            reports.origin_ended("http://shop", session(number), OriginEnd::Failed, now);
+            reports.origin_ended(&event(), place(number), OriginEnd::Failed, now);
         }
         let report = reports.take(now).unwrap().report.origins.remove(0);
         assert_eq!((u64::from(report.sessions), u64::from(report.failed)), (most, most + 1));

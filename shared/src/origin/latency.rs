@@ -1,5 +1,6 @@
 //! How long replies took, in buckets that are a quarter of a power of two wide.
 
+use crate::ids::EventId;
 use crate::wire::OriginReport;
 
 /// Buckets of [`latency_bucket`].
@@ -98,10 +99,10 @@ impl From<&OriginReport> for OriginSample {
 
 impl OriginSample {
     /// As an edge reports it.
-    pub fn report(&self, origin: String) -> OriginReport {
+    pub fn report(&self, event: EventId) -> OriginReport {
         let Self { forwarded, failed, sessions, failed_sessions, .. } = *self;
         let latencies = self.latencies.counts().collect();
-        OriginReport { origin, forwarded, failed, sessions, failed_sessions, latencies }
+        OriginReport { event, forwarded, failed, sessions, failed_sessions, latencies }
     }
 
     /// Adds what another edge, or another second, saw. A session that is in both counts twice.
