@@ -19,7 +19,7 @@ function shown(status, { words, reasons, lang }, nowMs, lowest = null) {
     figure: position > 0 ? number(position) : "",
     after,
     ahead: Math.min(position ?? 0, 13),
-    eta: waiting ? (reason ? words.etaPaused : eta(status.eta, words)) : "",
+    eta: waiting ? (reason && reason !== "ORIGIN_SLOW" ? words.etaPaused : eta(status.eta, words)) : "",
     moved: moved(nowMs - status.movedAtMs, status.movedAtMs, words, whole),
     number: number(status.ticketNumber),
     notice: reason ? (reasons[reason] ?? words.paused) : "",

@@ -8,7 +8,7 @@ import vm from "node:vm";
 const read = (path) => readFileSync(new URL(`../../shared/${path}`, import.meta.url), "utf8");
 const rules = vm.createContext({ Intl });
 vm.runInContext(read("assets/rules.js"), rules);
-const words = JSON.parse(read("assets/words.json"));
+const words = JSON.parse(read("tests/vectors/words.json"));
 const cases = JSON.parse(read("tests/vectors/page.json"));
 
 /** What Rust takes from its table of reasons, as far as the cases need it. */
@@ -20,6 +20,7 @@ const reasonsOf = (lang) =>
         OPERATOR_PAUSED: "The sale is paused. You keep your place.",
         OUT_OF_STOCK: "This item is sold out.",
         QUEUE_UNREACHABLE: "The line is paused for a moment. You keep your place.",
+        ORIGIN_SLOW: "The shop is slow, so the line moves slower than usual.",
         REDEMPTIONS_STOPPED: "Entry is interrupted for a moment. You keep your place.",
       }
     : { EVENT_CLOSED: "活動已結束。" };

@@ -6,8 +6,8 @@ use super::policy::{LimitChoice, ListOf, Policies};
 use super::section::{Report, Section};
 use super::shop::SitePolicies;
 use super::{
-    Callers, ConfigErrors, EventConfig, JoinConfig, OriginConfig, PolicyConfig, PollConfig, ShopConfig, StoreConfig,
-    WebOrigin,
+    Callers, ConfigErrors, EventConfig, JoinConfig, OriginConfig, PolicyConfig, PollConfig, ShopConfig,
+    StoreConfig, WebOrigin,
 };
 use crate::http::cookie::{CookieDomain, CookieMode};
 use crate::http::path::CanonicalPath;

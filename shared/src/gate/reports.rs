@@ -224,8 +224,7 @@ mod tests {
     #[test]
     fn a_session_that_fails_twice_is_one_and_a_report_watches_so_many() {
         let mut reports = Reports::default();
-        let session =
-            |number| (event(), Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(number) });
+        let place = |number| Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(number) };
         let now = Timestamp::from_millis(5_000);
         assert!(reports.origin_called(&event(), now));
         for end in [OriginEnd::Failed, OriginEnd::Replied { after_ms: 5 }, OriginEnd::Failed] {

@@ -3,6 +3,8 @@
 mod refused;
 mod shown;
 mod words;
+mod words_en;
+mod words_zh_tw;
 
 use super::{
     language::Language,

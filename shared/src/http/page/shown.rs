@@ -29,7 +29,7 @@ pub(super) struct Shown {
 pub(super) fn shown(status: &Status, words: &Words, language: Language, now: Timestamp) -> Shown {
     let (before, figure, after) = match status.position {
         None => (String::new(), String::new(), String::new()),
-        Some(0) => (words.next.clone(), String::new(), String::new()),
+        Some(0) => (words.next.to_owned(), String::new(), String::new()),
         Some(position) => {
             let (before, after) = words.ahead.around(position);
             (before.to_owned(), grouped(position), after.to_owned())
@@ -37,8 +37,9 @@ pub(super) fn shown(status: &Status, words: &Words, language: Language, now: Tim
     };
     let ahead = usize::try_from(status.position.unwrap_or(0)).unwrap_or(usize::MAX);
     let reason = standstill(status);
-    let eta =
-        status.eta.map(|range| if reason.is_some() { words.eta_paused.clone() } else { eta(range, words) });
+    // A slow shop slows the line; everything else holds it.
+    let is_held = reason.is_some_and(|code| code != Reason::OriginSlow.code());
+    let eta = status.eta.map(|range| if is_held { words.eta_paused.to_owned() } else { eta(range, words) });
     Shown {
         before,
         figure,
@@ -63,7 +64,7 @@ pub(super) fn mode_of(state: TicketState) -> Mode {
     }
 }
 
-/// Why the line stands still: a reason code, or `None` while it moves.
+/// Why the line stands still, or goes slower than it could: a reason code, or `None` while all is well.
 fn standstill(status: &Status) -> Option<&str> {
     let by_phase = match status.phase {
         Phase::Closed => Some(Reason::EventClosed),
@@ -79,16 +80,16 @@ fn standstill(status: &Status) -> Option<&str> {
 /// A code that this version does not know still means that the line stands.
 fn reason_text(code: &str, words: &Words, language: Language) -> String {
     let known = Reason::from_code(code).filter(|reason| super::tells_why(*reason));
-    known.map_or_else(|| words.paused.clone(), |reason| reason.message(language).to_owned())
+    known.map_or_else(|| words.paused.to_owned(), |reason| reason.message(language).to_owned())
 }
 
 /// Minutes up to two hours, by fives from ten minutes on, then hours; the range only ever widens by the rounding.
 fn eta(range: EtaRange, words: &Words) -> String {
     if range.high_s >= DAY_S {
-        return words.eta_unknown.clone();
+        return words.eta_unknown.to_owned();
     }
     let (step_s, per_step, exact, from_to, up_to) = match range.high_s {
-        ..=60 => return words.eta_under_minute.clone(),
+        ..=60 => return words.eta_under_minute.to_owned(),
         61..=600 => (60, 1, &words.eta_minutes, &words.eta_minutes_range, &words.eta_minutes_up_to),
         601..=7_200 => (300, 5, &words.eta_minutes, &words.eta_minutes_range, &words.eta_minutes_up_to),
         _ => (3_600, 1, &words.eta_hours, &words.eta_hours_range, &words.eta_hours_up_to),
@@ -111,8 +112,8 @@ fn moved(moved_at_ms: u64, now: Timestamp, words: &Words) -> String {
     }
     let age: Duration = now.since(Timestamp::from_millis(moved_at_ms));
     match age.as_secs() {
-        0..10 => words.moved_now.clone(),
-        10..60 => words.moved_under_minute.clone(),
+        0..10 => words.moved_now.to_owned(),
+        10..60 => words.moved_under_minute.to_owned(),
         seconds @ 60..3_600 => words.moved_minutes.with(seconds / 60),
         seconds => words.moved_hours.with(seconds / 3_600),
     }

@@ -1,71 +1,59 @@
-//! The page's words, one table for all languages: `assets/words.json`. The script of the page reads the same.
+//! The page's words: one file for each language, which the compiler holds complete.
 
 use crate::http::language::Language;
-use serde::{Deserialize, Serialize};
-use std::sync::LazyLock;
+use serde::Serialize;
 
 /// The words of one language.
 pub(super) fn words(language: Language) -> &'static Words {
     match language {
-        Language::En => &TABLE.en,
-        Language::ZhTw => &TABLE.zh_tw,
+        Language::En => &super::words_en::WORDS,
+        Language::ZhTw => &super::words_zh_tw::WORDS,
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    en: Words,
-    #[serde(rename = "zh-TW")]
-    zh_tw: Words,
-}
-
-#[expect(clippy::expect_used, reason = "the table is part of the program, and a test reads it")]
-static TABLE: LazyLock<Table> =
-    LazyLock::new(|| serde_json::from_str(include_str!("../../../assets/words.json")).expect("words"));
-
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+/// As the script of the page reads them, too.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Words {
-    pub(super) line: String,
-    stop: String,
-    modes: Modes,
+    pub(super) line: &'static str,
+    pub(super) stop: &'static str,
+    pub(super) modes: Modes,
     pub(super) ahead: Plural,
-    pub(super) next: String,
-    pub(super) wait_label: String,
-    pub(super) moved_label: String,
-    pub(super) number_label: String,
-    pub(super) eta_under_minute: String,
-    pub(super) eta_minutes: String,
-    pub(super) eta_minutes_range: String,
-    pub(super) eta_minutes_up_to: String,
-    pub(super) eta_hours: String,
-    pub(super) eta_hours_range: String,
-    pub(super) eta_hours_up_to: String,
-    pub(super) eta_unknown: String,
-    pub(super) eta_paused: String,
-    pub(super) moved_now: String,
-    pub(super) moved_under_minute: String,
+    pub(super) next: &'static str,
+    pub(super) wait_label: &'static str,
+    pub(super) moved_label: &'static str,
+    pub(super) number_label: &'static str,
+    pub(super) eta_under_minute: &'static str,
+    pub(super) eta_minutes: &'static str,
+    pub(super) eta_minutes_range: &'static str,
+    pub(super) eta_minutes_up_to: &'static str,
+    pub(super) eta_hours: &'static str,
+    pub(super) eta_hours_range: &'static str,
+    pub(super) eta_hours_up_to: &'static str,
+    pub(super) eta_unknown: &'static str,
+    pub(super) eta_paused: &'static str,
+    pub(super) moved_now: &'static str,
+    pub(super) moved_under_minute: &'static str,
     pub(super) moved_minutes: Plural,
     pub(super) moved_hours: Plural,
-    pub(super) paused: String,
-    offline: String,
+    pub(super) paused: &'static str,
+    pub(super) offline: &'static str,
     pub(super) keep: Plural,
-    pub(super) live: String,
-    pub(super) manual: String,
-    pub(super) join: String,
-    pub(super) enter: String,
-    pub(super) check: String,
-    pub(super) leave: String,
-    pub(super) leave_heading: String,
-    pub(super) leave_text: String,
-    pub(super) leave_yes: String,
-    pub(super) leave_no: String,
-    pub(super) back: String,
-    pub(super) retry: String,
-    pub(super) open_alone: String,
+    pub(super) live: &'static str,
+    pub(super) manual: &'static str,
+    pub(super) join: &'static str,
+    pub(super) enter: &'static str,
+    pub(super) check: &'static str,
+    pub(super) leave: &'static str,
+    pub(super) leave_heading: &'static str,
+    pub(super) leave_text: &'static str,
+    pub(super) leave_yes: &'static str,
+    pub(super) leave_no: &'static str,
+    pub(super) back: &'static str,
+    pub(super) retry: &'static str,
+    pub(super) open_alone: &'static str,
     pub(super) again: Plural,
-    pub(super) request: String,
+    pub(super) request: &'static str,
 }
 
 /// What the page shows one of at a time.
@@ -80,34 +68,32 @@ pub(super) enum Mode {
 }
 
 /// Words of every mode; those that only a script reaches are not read here.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Modes {
-    outside: ModeWords,
-    joining: ModeWords,
-    waiting: ModeWords,
-    called: ModeWords,
-    late: ModeWords,
-    entered: ModeWords,
-    left: ModeWords,
-    ended: ModeWords,
-    cookies: ModeWords,
-    framed: ModeWords,
+#[derive(Debug, Serialize)]
+pub(super) struct Modes {
+    pub(super) outside: ModeWords,
+    pub(super) joining: ModeWords,
+    pub(super) waiting: ModeWords,
+    pub(super) called: ModeWords,
+    pub(super) late: ModeWords,
+    pub(super) entered: ModeWords,
+    pub(super) left: ModeWords,
+    pub(super) ended: ModeWords,
+    pub(super) cookies: ModeWords,
+    pub(super) framed: ModeWords,
 }
 
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(super) struct ModeWords {
-    pub(super) heading: String,
-    pub(super) text: String,
+    pub(super) heading: &'static str,
+    pub(super) text: &'static str,
 }
 
 /// A text with `{n}` in it. Languages of today need no form but these; one with more brings its rule along.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(super) struct Plural {
-    one: Option<String>,
-    other: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) one: Option<&'static str>,
+    pub(super) other: &'static str,
 }
 
 impl Mode {
@@ -140,7 +126,7 @@ impl Words {
 impl Plural {
     /// What stands before and after the number.
     pub(super) fn around(&self, n: u64) -> (&str, &str) {
-        let text = if n == 1 { self.one.as_ref() } else { None }.unwrap_or(&self.other);
+        let text = if n == 1 { self.one } else { None }.unwrap_or(self.other);
         text.split_once("{n}").unwrap_or((text, ""))
     }
 
@@ -185,5 +171,14 @@ mod tests {
         let ahead = &words(Language::En).ahead;
         assert_eq!(ahead.with(1), "1 person ahead of you");
         assert_eq!(ahead.with(1_001), "1,001 people ahead of you");
+    }
+
+    /// The script's own tests read the words there.
+    #[test]
+    fn the_script_is_tested_with_the_same_words() {
+        let table = serde_json::json!({ "en": words(Language::En), "zh-TW": words(Language::ZhTw) });
+        let tested: serde_json::Value =
+            serde_json::from_str(include_str!("../../../tests/vectors/words.json")).unwrap();
+        assert_eq!(table, tested, "replace shared/tests/vectors/words.json by what is on the left");
     }
 }
