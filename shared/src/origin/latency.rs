@@ -25,8 +25,8 @@ pub const fn latency_bucket(ms: u32) -> u8 {
 }
 
 /// The shortest time in a bucket, in ms: the inverse of [`latency_bucket`].
-const fn bucket_starts_at_ms(bucket: u8) -> u64 {
-    let (eighth, quarter) = ((bucket >> 2) as u64, (bucket & 3) as u64);
+fn bucket_starts_at_ms(bucket: u8) -> u64 {
+    let (eighth, quarter) = (u64::from(bucket >> 2), u64::from(bucket & 3));
     if eighth == 0 { quarter } else { (4_u64.saturating_add(quarter)) << eighth.saturating_sub(1) }
 }
 

@@ -73,8 +73,8 @@ impl WaitingPage<'_> {
         };
         let page = Page {
             lang: self.language.tag(),
-            heading: &words.mode(mode).heading,
-            text: if mode == Mode::Ended { self.refusal_text() } else { &words.mode(mode).text },
+            heading: words.mode(mode).heading,
+            text: if mode == Mode::Ended { self.refusal_text() } else { words.mode(mode).text },
             notice: self.notice(mode, &view),
             can_join: !self.refusal.is_some_and(|reason| NO_MORE_JOINS.contains(&reason)),
             you_x: you_x(view.ahead, mode),

@@ -16,6 +16,7 @@ use queue_server::document::{ConfigDocument, LiveDocument};
 use queue_server::keys::{PassKey, PassSigner};
 use queue_server::limits::{Home, Limits, Live, ProcessStore};
 use queue_server::metrics::Metrics;
+use queue_server::origins::Origins;
 use queue_server::rooms::Rooms;
 use queue_server::{http, listen};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
@@ -85,6 +86,7 @@ fn start(listener: TcpListener) -> Result<Caller> {
     let store = Arc::new(ProcessStore::new(KEYS_MAX, TableSeed([0; 16]), clock.clone()));
     let live = Live::new(config.clone(), access, Vec::new(), None);
     let limits = Limits::new(live, Home::local(store, clock.clone()), keys.clone(), Arc::clone(&metrics));
+    let origins = Origins::new(&config, clock.now());
     let app = App {
         keys,
         passes: PassSigner::new(&[PassKey::generate()?])?,
@@ -92,6 +94,7 @@ fn start(listener: TcpListener) -> Result<Caller> {
         document: LiveDocument::new(ConfigDocument::new(String::new())),
         clock,
         rooms: Rooms::new(),
+        origins,
         peers: None,
         limits,
         metrics,
