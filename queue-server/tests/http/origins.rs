@@ -40,7 +40,7 @@ async fn tick_s(server: &mut Server, seconds: u64) {
     }
 }
 
-async fn reason_and_capacity(server: &Server) -> (Option<String>, u32) {
+fn reason_and_capacity(server: &Server) -> (Option<String>, u32) {
     let published = server.room().published().unwrap();
     (published.snapshot.reason.clone(), published.facts.as_ref().unwrap().capacity)
 }
@@ -65,7 +65,7 @@ async fn a_failing_server_stops_calls_says_why_and_lets_fewer_in_afterwards() {
     let mut waiting = Browser::default();
     waiting.post(&server, TICKET).await;
     tick_s(&mut server, 1).await;
-    let (reason, capacity) = reason_and_capacity(&server).await;
+    let (reason, capacity) = reason_and_capacity(&server);
     assert_eq!(reason.as_deref(), Some("ORIGIN_FAILING"));
     assert!(capacity <= 32, "{capacity}");
     let status = waiting.get(&server, TICKET).await.json();
@@ -77,7 +77,7 @@ async fn a_failing_server_stops_calls_says_why_and_lets_fewer_in_afterwards() {
     );
 
     tick_s(&mut server, 10).await;
-    assert_ne!(reason_and_capacity(&server).await.0.as_deref(), Some("ORIGIN_FAILING"), "it ends by itself");
+    assert_ne!(reason_and_capacity(&server).0.as_deref(), Some("ORIGIN_FAILING"), "it ends by itself");
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn an_operator_fixes_the_capacity_and_lets_it_go_for_all_shops_of_the_serv
     server.app.origins.get(ORIGIN).unwrap().fix(Some(7));
     report(&server, 40).await;
     tick_s(&mut server, 8).await;
-    assert_eq!(reason_and_capacity(&server).await, (None, 3), "two rooms share it");
+    assert_eq!(reason_and_capacity(&server), (None, 3), "two rooms share it");
     let view = call(&server, &server.keys.read, "GET", &Value::Null).await.json();
     assert_eq!((&view["origins"][0]["capacity"], &view["origins"][0]["fixed"]), (&json!(7), &json!(7)));
 }
@@ -100,7 +100,7 @@ async fn a_report_of_a_server_that_is_not_watched_changes_nothing() {
     let mut server = Server::start().await;
     report(&server, 40).await;
     tick_s(&mut server, 8).await;
-    assert_eq!(reason_and_capacity(&server).await, (None, 2));
+    assert_eq!(reason_and_capacity(&server), (None, 2));
     let view = call(&server, &server.keys.read, "GET", &Value::Null).await.json();
     assert_eq!(view["origins"], json!([]));
     let fix = json!({ "origin": ORIGIN, "capacity": 7 });
