@@ -60,7 +60,9 @@ impl Reader {
         }
         let mut segments: Vec<String> = path.split('/').skip(1).map(str::to_lowercase).collect();
         if self.trims_spaces {
-            segments.iter_mut().for_each(|segment| *segment = segment.trim_end_matches(' ').to_owned());
+            for segment in &mut segments {
+                *segment = segment.trim_end_matches(' ').to_owned();
+            }
         }
         if self.merges_slashes_first {
             segments.retain(|segment| !segment.is_empty());
