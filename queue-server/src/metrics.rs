@@ -33,6 +33,7 @@ pub struct Metrics {
     near_limits: Family<PolicyLabels, Counter>,
     limit_fallbacks: Counter,
     limit_store: LimitStoreGauges,
+    leading_term: Gauge,
 }
 
 /// Read from the store of the limits when somebody asks.
@@ -97,6 +98,7 @@ impl Metrics {
             near_limits: Family::default(),
             limit_fallbacks: Counter::default(),
             limit_store: LimitStoreGauges::default(),
+            leading_term: Gauge::default(),
         };
         metrics.register();
         metrics
@@ -138,6 +140,11 @@ impl Metrics {
             "Checks that were decided without the store of the limits",
             self.limit_fallbacks.clone(),
         );
+        registry.register(
+            "leading_term",
+            "Term whose rooms this server has, 0: another server leads, or it is the only one",
+            self.leading_term.clone(),
+        );
         self.limit_store.register(registry);
     }
 
@@ -163,6 +170,10 @@ impl Metrics {
         gauges.unsaved_answers.set(number(store.unsaved_answers()));
         gauges.failures.set(number(failures));
         gauges.is_up.set(i64::from(is_up));
+    }
+
+    pub fn note_leading(&self, term: u64) {
+        self.leading_term.set(i64::try_from(term).unwrap_or(i64::MAX));
     }
 
     pub fn note_request(&self, route: &'static str, status: u16) {

@@ -17,6 +17,7 @@ use std::sync::Arc;
 /// `GET /metrics`
 pub(super) async fn metrics(State(app): State<Arc<App>>, call: Call) -> Response {
     app.metrics.note_limit_home(&app.limits.home);
+    app.metrics.note_leading(app.peers.as_ref().map_or(0, Peers::held_term));
     let text = app.metrics.text().map_err(|error| Refusal::internal(&error));
     let content_type = [(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")];
     named("metrics", call.answer(text.map(|text| (content_type, text).into_response())))

@@ -67,7 +67,8 @@ async fn run_one(scenario: Scenario, seed: u64, plant: Option<&'static str>) -> 
     for _ in 0..scenario.faults() {
         tokio::time::sleep(Duration::from_millis(rng.u64(500..1_500))).await;
         in_flight = in_flight.min(busy(&crowd).await?);
-        scenario.strike(&mut ground, &mut fleet, &crowd, &mut rng).await?;
+        let struck = scenario.strike(&mut ground, &mut fleet, &crowd, &mut rng).await;
+        struck.inspect_err(|_| fleet.dir.show_logs())?;
     }
     let operations = crowd.operations();
     let buyers = crowd.go_home().await?;
