@@ -60,6 +60,13 @@ impl<'a> OriginWatch<'a> {
     }
 }
 
+/// Notes that a waiting buyer asked how things stand; the polls of a second travel together.
+pub(crate) fn note_poll(incoming: &Incoming, event: &EventId, place: Place, again_ms: u64) {
+    let begins_flush =
+        incoming.isolate.memory.reports.borrow_mut().hear(event, place, again_ms, incoming.now);
+    flush_soon(incoming, begins_flush);
+}
+
 fn flush_soon(incoming: &Incoming, begins_flush: bool) {
     if begins_flush {
         let isolate = Rc::clone(&incoming.isolate);

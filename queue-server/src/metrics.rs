@@ -210,8 +210,7 @@ impl Metrics {
         let labels = EventLabels { event: event.to_string() };
         let waiting = facts.lanes.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.waiting));
         let cohorts = facts.lanes.iter().flat_map(|lane| &lane.cohorts);
-        let called =
-            cohorts.fold(0_u32, |sum, cohort| sum.saturating_add(cohort.called.saturating_sub(cohort.come)));
+        let called = cohorts.fold(0_u32, |sum, cohort| sum.saturating_add(cohort.missing()));
         self.sessions.get_or_create(&labels).set(facts.sessions.into());
         self.capacity.get_or_create(&labels).set(facts.capacity.into());
         self.waiting.get_or_create(&labels).set(i64::try_from(waiting).unwrap_or(i64::MAX));

@@ -150,7 +150,7 @@ impl RoomOrigin {
 /// finds a free one.
 fn wanted(facts: &Facts) -> u32 {
     let called = facts.lanes.iter().flat_map(|lane| &lane.cohorts);
-    let called = called.map(|cohort| u64::from(cohort.called.saturating_sub(cohort.come)));
+    let called = called.map(|cohort| u64::from(cohort.missing()));
     let waiting = facts.lanes.iter().map(|lane| lane.waiting);
     let people = called.chain(waiting).fold(u64::from(facts.sessions), u64::saturating_add);
     let people = people.saturating_add(people.div_ceil(10)).saturating_add(SPARE);

@@ -99,8 +99,7 @@ impl Ticker {
         if let Some(origin) = &self.origin {
             origin.heeded(heeded, called.facts.sessions);
         }
-        let snapshot =
-            snapshot(event, settings, &called.facts, &self.law, &order, called.session_free, *planted);
+        let snapshot = snapshot(event, settings, &called.facts, &order, called.session_free, *planted);
         self.metrics.note_tick(event, &called.facts, started.elapsed());
         self.room.publish(snapshot, called.facts)?;
         Ok(())

@@ -110,6 +110,17 @@ pub struct Snapshot {
     pub everyone_in: bool,
 }
 
+impl Snapshot {
+    /// The same, where numbers of `lane` up to `serving_number` have been called since.
+    #[must_use]
+    pub fn after_calls(mut self, lane: LaneId, serving_number: TicketNumber) -> Self {
+        for lane in self.lanes.iter_mut().filter(|told| told.lane == lane) {
+            lane.serving_number = lane.serving_number.max(serving_number);
+        }
+        self
+    }
+}
+
 /// One lane inside a [`Snapshot`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -122,7 +133,7 @@ pub struct LaneSnapshot {
     pub next_number: TicketNumber,
     /// The highest number called, 0: nobody yet.
     pub serving_number: TicketNumber,
-    /// Numbers called per 1,000 seconds.
+    /// People called per 1,000 seconds, of those who were there.
     pub speed_milli_per_s: u64,
     /// How far `speed_milli_per_s` may be off, either way, as a factor in percent: 50 means between `v / 1.5` and `v · 1.5`.
     pub speed_error_pct: u32,
@@ -130,6 +141,10 @@ pub struct LaneSnapshot {
     pub moved_at_ms: u64,
     /// Numbers up to this one are past their `turn_grace`.
     pub turn_end_number: TicketNumber,
+    /// From each number on, so many of 1,000 who wait are still there; before the first, all of them. At most 65 entries, in the order of
+    /// their numbers. The share at a number never rises.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ahead: Vec<(TicketNumber, u16)>,
 }
 
 /// What a ticket's owner is told.
@@ -236,6 +251,8 @@ pub struct Report {
     pub outcomes: Vec<OutcomeCount>,
     /// How watched servers of shops did since the last report.
     pub origins: Vec<OriginReport>,
+    /// Waiting buyers who asked since the last report: epoch, lane, number, and after how many seconds they were told to ask again.
+    pub polls: BTreeMap<EventId, Vec<(Epoch, LaneId, TicketNumber, u64)>>,
 }
 
 /// What an edge saw of the server of one event's shop.

@@ -126,7 +126,7 @@ impl Seen {
         let facts = driven.room.expire(driven.now);
         let event = EventId::parse("drop").expect("a valid name");
         let (settings, order) = (driven.room.settings(), CallOrder::default());
-        let public = snapshot(&event, settings, &facts, &driven.law, &order, false, Planted::default());
+        let public = snapshot(&event, settings, &facts, &order, false, Planted::default());
         for (place, _) in &self.places {
             let position =
                 status(&public, *place, driven.now, Language::En).expect("this epoch").position.unwrap_or(0);

@@ -3,6 +3,7 @@
 use crate::incoming::Incoming;
 use crate::refusal::Refusal;
 use crate::reply::{PERSONAL, Reply};
+use crate::reporting::note_poll;
 use crate::rooms;
 use shared::config::ShopConfig;
 use shared::gate::{Buyer, judge, poll_limit};
@@ -11,6 +12,7 @@ use shared::http::reason::Reason;
 use shared::ids::EventId;
 use shared::room::status;
 use shared::token::Ticket;
+use shared::wire::TicketState;
 use std::time::Duration;
 use worker::web_sys::Response;
 
@@ -25,6 +27,9 @@ pub(super) async fn answer(
     let server_time = incoming.room(event)?.slot.borrow().server_time(incoming.now);
     let status =
         status(&snapshot, ticket.place, server_time, incoming.language()).ok_or(Reason::TicketVoid)?;
+    if status.state == TicketState::Waiting {
+        note_poll(incoming, event, ticket.place, status.next_poll_ms);
+    }
     let json = serde_json::to_string(&status).map_err(worker::Error::from)?;
     let retry_after_s = retry_after_s(Duration::from_millis(status.next_poll_ms));
     let (name, value) = PERSONAL;

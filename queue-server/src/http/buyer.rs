@@ -40,7 +40,7 @@ pub(super) async fn answer(State(app): State<Arc<App>>, call: Call) -> Response 
 async fn route_to(app: &App, call: &Call, route: &FairgateRoute) -> Result<Response, Refusal> {
     match route {
         FairgateRoute::Snapshot(event) => snapshot(call, room(app, event)?),
-        FairgateRoute::Status(event) => ticket::status(app, call, room(app, event)?),
+        FairgateRoute::Status(event) => ticket::status(app, call, room(app, event)?).await,
         FairgateRoute::WaitPage(event) => Ok(wait_page::page(app, call, room(app, event)?)),
         FairgateRoute::Join(event) => ticket::join(app, call, changed_room(app, call, event)?).await,
         FairgateRoute::Redeem(event) => ticket::redeem(app, call, changed_room(app, call, event)?).await,

@@ -16,11 +16,11 @@ use axum::{
 };
 use shared::{
     http::reason::{Reason, ReasonUse},
-    ids::{EventId, Place},
-    room::Extender,
+    ids::{Epoch, EventId, LaneId, Place, TicketNumber},
+    room::{Extender, Heard},
     wire::{OutcomeCount, Report, SessionWord, Word},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// `GET /v1/edge/events/{event}/ended?after=N`
 pub(super) async fn ended(State(app): State<Arc<App>>, Path(event): Path<String>, call: Call) -> Response {
@@ -81,6 +81,15 @@ async fn take_report(app: &App, call: &Call) -> Result<Response, Refusal> {
             };
         }
     }
+    for (event, polls) in report.polls {
+        if let Some(room) = app.rooms.get(&event) {
+            let heard = |&(epoch, lane, number, again_s): &(Epoch, LaneId, TicketNumber, u64)| Heard {
+                place: Place { epoch, lane, number },
+                again: Duration::from_secs(again_s.min(POLL_S_MAX)),
+            };
+            room.store.hear(polls.iter().map(heard).collect()).await?;
+        }
+    }
     for OutcomeCount { event, code, count } in report.outcomes {
         let reason = Reason::from_code(&code).filter(|reason| reason.used_as() != ReasonUse::Standstill);
         if let (Some(reason), true) = (reason, app.rooms.contains_key(&event)) {
@@ -95,3 +104,6 @@ async fn take_report(app: &App, call: &Call) -> Result<Response, Refusal> {
 fn must_be_edge(call: &Call) -> Result<(), Refusal> {
     if call.is_from_edge { Ok(()) } else { Err(Refusal::new(Reason::EdgeSignatureInvalid)) }
 }
+
+/// Nobody is told to ask again later than this.
+const POLL_S_MAX: u64 = 360;

@@ -18,7 +18,7 @@ use shared::{
         page::joined_path,
         reason::Reason,
     },
-    ids::Place,
+    ids::{Place, TicketNumber},
     room::{Session, status},
     wire::{PassReply, Status, TicketReply, TicketState},
 };
@@ -28,6 +28,8 @@ use std::sync::Arc;
 pub(super) struct PlaceTold<'a> {
     pub(super) place: Place,
     pub(super) ticket: String,
+    /// The highest number that is known to be called in the lane, 0: what the snapshot says.
+    pub(super) serving_number: TicketNumber,
     pub(super) session: Option<Session>,
     /// Cookies to set besides those of place and pass.
     pub(super) cookies: Vec<String>,
@@ -56,7 +58,10 @@ pub(super) fn place(
         BuyerBody::Form { return_to } if pass.is_some() => redirect(return_to),
         BuyerBody::Form { return_to } => redirect(&joined_path(&app.config.site.prefix, event, return_to)),
         BuyerBody::Json => {
-            let mut status = personal_status(call, &*snapshot(room)?, told.place)?;
+            let now_called =
+                snapshot(room)?.snapshot.clone().after_calls(told.place.lane, told.serving_number);
+            let status = status(&now_called, told.place, call.now, call.language());
+            let mut status = status.ok_or_else(|| Refusal::new(Reason::TicketVoid))?;
             if pass.is_some() {
                 // The snapshot is older than the session and may not know that this number was called.
                 status = Status { state: TicketState::Called, position: None, eta: None, ..status };

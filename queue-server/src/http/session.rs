@@ -36,6 +36,7 @@ impl LiveSession {
     fn reply(self, app: &App, call: &Call, room: &ActiveRoom, session: Session) -> Result<Response, Refusal> {
         let told = reply::PlaceTold {
             place: self.ticket.ticket.place,
+            serving_number: self.ticket.ticket.place.number,
             ticket: self.ticket.text,
             session: Some(session),
             cookies: Vec::new(),

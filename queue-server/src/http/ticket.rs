@@ -11,8 +11,9 @@ use shared::{
         cookie::{Cookie, DEVICE_LIFE},
         reason::Reason,
     },
-    room::{JoinRequest, Joined},
+    room::{Heard, JoinRequest, Joined},
     token::{Ticket, ticket::issued_at_s},
+    wire::TicketState,
 };
 use std::time::Duration;
 
@@ -44,6 +45,7 @@ pub(super) async fn join(app: &App, call: &Call, room: &ActiveRoom) -> Result<Re
     let told = reply::PlaceTold {
         place: joined.place,
         ticket,
+        serving_number: joined.serving_number,
         session: joined.session,
         cookies,
         status_code: if is_new_place { StatusCode::CREATED } else { StatusCode::OK },
@@ -53,9 +55,14 @@ pub(super) async fn join(app: &App, call: &Call, room: &ActiveRoom) -> Result<Re
 }
 
 /// `GET events/{event}/ticket`
-pub(super) fn status(app: &App, call: &Call, room: &ActiveRoom) -> Result<Response, Refusal> {
-    let presented = presented::ticket(app, call, &room.event)?;
-    let status = reply::personal_status(call, &*reply::snapshot(room)?, presented.ticket.place)?;
+pub(super) async fn status(app: &App, call: &Call, room: &ActiveRoom) -> Result<Response, Refusal> {
+    let place = presented::ticket(app, call, &room.event)?.ticket.place;
+    let status = reply::personal_status(call, &*reply::snapshot(room)?, place)?;
+    if status.state == TicketState::Waiting {
+        let heard = Heard { place, again: Duration::from_millis(status.next_poll_ms) };
+        // A store that is away is no reason to keep from a buyer what the snapshot says.
+        let _ = room.store.hear(vec![heard]).await;
+    }
     let retry_after_s = status.next_poll_ms.div_ceil(1_000);
     let mut response = reply::json(StatusCode::OK, &status)?;
     reply::set(&mut response, header::RETRY_AFTER, &retry_after_s.to_string());
@@ -76,6 +83,7 @@ pub(super) async fn redeem(app: &App, call: &Call, room: &ActiveRoom) -> Result<
     let told = reply::PlaceTold {
         place,
         ticket: presented.text,
+        serving_number: place.number,
         session: Some(session),
         cookies: Vec::new(),
         status_code: StatusCode::OK,

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use shared::{
     ids::{DeviceHash, Epoch, EventId, Place},
     room::{
-        Action, ActionRefusal, CallOrder, EnterRefusal, Extender, Facts, JoinRefusal, JoinRequest, Joined,
-        LogEntry, Planted, Room, RoomSettings, Session, SessionRefusal,
+        Action, ActionRefusal, CallOrder, EnterRefusal, Extender, Facts, Heard, JoinRefusal, JoinRequest,
+        Joined, LogEntry, Planted, Room, RoomSettings, Session, SessionRefusal,
     },
     time::Timestamp,
     wire::EndedPage,
@@ -127,6 +127,10 @@ impl RoomStore for KeptRoom {
 
     async fn finish(&self, place: Place) -> Stored<Result<(), SessionRefusal>> {
         self.apply(move |room, now| room.finish(now, place)).await
+    }
+
+    async fn hear(&self, heard: Vec<Heard>) -> Stored<()> {
+        self.apply(move |room, now| room.hear(now, &heard)).await
     }
 
     async fn expire(&self) -> Stored<Facts> {

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use shared::{
     ids::{DeviceHash, Place},
     room::{
-        Action, ActionRefusal, CallOrder, EnterRefusal, Extender, Facts, JoinRefusal, JoinRequest, Joined,
-        LogEntry, Room, Session, SessionRefusal,
+        Action, ActionRefusal, CallOrder, EnterRefusal, Extender, Facts, Heard, JoinRefusal, JoinRequest,
+        Joined, LogEntry, Room, Session, SessionRefusal,
     },
     time::Timestamp,
     wire::EndedPage,
@@ -66,6 +66,11 @@ impl RoomStore for MemoryStore {
 
     async fn finish(&self, place: Place) -> Stored<Result<(), SessionRefusal>> {
         Ok(self.apply(|room, now| room.finish(now, place)))
+    }
+
+    async fn hear(&self, heard: Vec<Heard>) -> Stored<()> {
+        self.apply(|room, now| room.hear(now, &heard));
+        Ok(())
     }
 
     async fn expire(&self) -> Stored<Facts> {

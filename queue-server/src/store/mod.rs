@@ -22,8 +22,8 @@ use async_trait::async_trait;
 use shared::{
     ids::{DeviceHash, Place},
     room::{
-        Action, ActionRefusal, CallOrder, EnterRefusal, Extender, Facts, JoinRefusal, JoinRequest, Joined,
-        LogEntry, Room, Session, SessionRefusal,
+        Action, ActionRefusal, CallOrder, EnterRefusal, Extender, Facts, Heard, JoinRefusal, JoinRequest,
+        Joined, LogEntry, Room, Session, SessionRefusal,
     },
     time::Timestamp,
     wire::EndedPage,
@@ -56,6 +56,9 @@ pub trait RoomStore: Send + Sync {
 
     /// Ends a session at the word of the shop.
     async fn finish(&self, place: Place) -> Stored<Result<(), SessionRefusal>>;
+
+    /// Notes that these waiting buyers are still there. Nothing of it is durable.
+    async fn hear(&self, heard: Vec<Heard>) -> Stored<()>;
 
     /// Drives the room's clock by one tick.
     async fn expire(&self) -> Stored<Facts>;

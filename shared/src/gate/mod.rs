@@ -39,6 +39,7 @@ pub use limits::{
 pub use outcome::{outcome_of, session_word};
 pub use renewal::{Look, RENEWAL_TIME_MAX, Renewal};
 pub use reports::{
-    Batch, OriginEnd, REPORT_EVERY, Reports, SESSIONS_WATCHED_MAX, WORDS_MAX, WORDS_PER_REPORT_MAX,
+    Batch, OriginEnd, POLLS_PER_REPORT_MAX, REPORT_EVERY, Reports, SESSIONS_WATCHED_MAX, WORDS_MAX,
+    WORDS_PER_REPORT_MAX,
 };
 pub use snapshots::{SNAPSHOT_FRESH_FOR, SNAPSHOT_IDLE_AFTER, SNAPSHOT_KEPT_FOR, SnapshotSlot};

@@ -1,7 +1,7 @@
 //! What an isolate has to tell the queue server, until it is told.
 
 use crate::http::reason::Reason;
-use crate::ids::{EventId, Place};
+use crate::ids::{Epoch, EventId, LaneId, Place, TicketNumber};
 use crate::origin::{OriginSample, latency_bucket};
 use crate::time::Timestamp;
 use crate::wire::{OriginReport, OutcomeCount, Report, SessionWord, Word};
@@ -20,7 +20,10 @@ pub const WORDS_PER_REPORT_MAX: usize = 256;
 /// Most sessions of one report whose errors are counted.
 pub const SESSIONS_WATCHED_MAX: usize = 2_048;
 
-/// Counts of outcomes, and what the shop said of sessions.
+/// Most polls of waiting buyers that one report tells of; the server hears of the others when they ask again.
+pub const POLLS_PER_REPORT_MAX: usize = 768;
+
+/// Counts of outcomes, who asked how things stand, and what the shop said of sessions.
 #[derive(Clone, Debug, Default)]
 pub struct Reports {
     /// By their order. What ends a session stays until the queue server has it: the request that carries a report may be cut
@@ -32,6 +35,7 @@ pub struct Reports {
     outcomes: BTreeMap<(EventId, Reason), u64>,
     /// Events whose shop's server is watched.
     origins: BTreeMap<EventId, WatchedOrigin>,
+    polls: BTreeMap<EventId, Vec<(Epoch, LaneId, TicketNumber, u64)>>,
     flush_begins_at: Option<Timestamp>,
 }
 
@@ -92,6 +96,15 @@ impl Reports {
         self.schedule(now)
     }
 
+    /// Notes that a waiting buyer asked and was told to ask again after `again_ms`. True as for [`count`](Self::count).
+    pub fn hear(&mut self, event: &EventId, place: Place, again_ms: u64, now: Timestamp) -> bool {
+        let polls = self.polls.entry(event.clone()).or_default();
+        if polls.len() < POLLS_PER_REPORT_MAX {
+            polls.push((place.epoch, place.lane, place.number, again_ms.div_ceil(1_000)));
+        }
+        self.schedule(now)
+    }
+
     /// Notes what the shop said of a session; let a flush begin at once.
     pub fn tell(&mut self, event: &EventId, place: Place, word: Word) {
         let Place { epoch, lane, number } = place;
@@ -118,8 +131,10 @@ impl Reports {
         if !sessions.is_empty() {
             self.words_sent_at = Some(now);
         }
-        let is_something = !(sessions.is_empty() && outcomes.is_empty() && origins.is_empty());
-        is_something.then_some(Batch { report: Report { sessions, outcomes, origins }, last_word })
+        let polls = core::mem::take(&mut self.polls);
+        let is_something =
+            !(sessions.is_empty() && outcomes.is_empty() && origins.is_empty() && polls.is_empty());
+        is_something.then_some(Batch { report: Report { sessions, outcomes, origins, polls }, last_word })
     }
 
     /// The queue server has the report. True: more words wait to be told.

@@ -1,13 +1,14 @@
 //! How many numbers to call each second, from how many called buyers really come.
 
 use super::{
-    Fault, PPM, Planted, RoomSettings,
-    delays::Delays,
+    Fault, PPM, Pace, Planted, RoomSettings,
     facts::{Facts, LaneFacts},
+    forecast::{Forecast, SHOW_UP_MIN_PPM, median_s},
+    pace::Paces,
     stride::{Contender, Strides},
 };
 use crate::{
-    ids::{Epoch, LaneId, TicketNumber},
+    ids::{Epoch, LaneId},
     wire::Phase,
 };
 use core::time::Duration;
@@ -24,11 +25,8 @@ pub struct Law {
     /// Sessions that end per second, in millionths, as a running mean.
     ending_micro: u64,
     stopped: bool,
-    /// Time in which the line could move: held and stopped lines have no pace.
-    moving: Duration,
     seen_at: Duration,
-    first_served: Option<Duration>,
-    paces: Vec<VecDeque<(Duration, TicketNumber)>>,
+    paces: Paces,
     planted: Planted,
     heeded: Heeded,
     /// What was learnt belongs to the numbers of this epoch.
@@ -55,6 +53,8 @@ pub struct CallOrder {
     pub standstill: Option<Standstill>,
     /// Most sessions from now on, as far as the shop's server is concerned; `None`: as many as the room's own capacity.
     pub share: Option<u32>,
+    /// How fast each lane is served.
+    pub paces: Vec<Pace>,
 }
 
 /// Why the line stands still, or goes slower than it could.
@@ -87,61 +87,6 @@ impl Standstill {
     }
 }
 
-/// How fast a lane is served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
-    /// Numbers per 1,000 s.
-    pub speed_milli_per_s: u64,
-    /// How far that may be off, either way, as a factor in percent.
-    pub error_pct: u32,
-}
-
-/// What the past says about one lane: a share in ppm, and people in millionths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Forecast {
-    /// Share of called buyers who come.
-    show_up_ppm: u64,
-    /// Called buyers still expected.
-    pending_micro: u64,
-    /// Called numbers that may still come, whether or not they are expected to.
-    open_micro: u64,
-    /// Arrivals expected within the coming second.
-    next_second_micro: u64,
-}
-
-/// Those of one cohort who have not come yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Missing {
-    people: u64,
-    /// Share of the cohort that should have come by now.
-    due_ppm: u64,
-    /// The same a second later.
-    due_next_ppm: u64,
-}
-
-impl Missing {
-    /// How many of them come before the share `until_ppm` is due, given that they have not come yet:
-    /// `(until − due) / (1 − due)` of them.
-    fn still_to_come_micro(&self, until_ppm: u64) -> u64 {
-        let due = until_ppm.saturating_sub(self.due_ppm);
-        let not_due_ppm = PPM.saturating_sub(self.due_ppm);
-        self.people.saturating_mul(due).saturating_mul(PPM).checked_div(not_due_ppm).unwrap_or(0)
-    }
-}
-
-/// Before anything is measured: between sessions that last half their idle time-out and the admission rate.
-fn unmeasured(settings: &RoomSettings) -> Pace {
-    let fastest = u64::from(settings.admission_rate_per_s).saturating_mul(1_000).max(1);
-    let pass_life_s = settings.pass_life.as_secs().max(1);
-    let slowest = u64::from(settings.capacity).saturating_mul(2_000).checked_div(pass_life_s).unwrap_or(0);
-    let slowest = slowest.clamp(1, fastest);
-    let middle = fastest.saturating_mul(slowest).isqrt().max(1);
-    let spread_pct = middle.saturating_mul(100).div_ceil(slowest);
-    let error_pct = u32::try_from(spread_pct.saturating_sub(100)).unwrap_or(u32::MAX);
-    Pace { speed_milli_per_s: middle, error_pct: error_pct.max(PACE_UNKNOWN_ERROR_PCT_MIN) }
-}
-
-const SHOW_UP_MIN_PPM: u64 = 100_000;
 /// So few come at least, so this many calls bring one redemption at most.
 const CALLS_PER_ADMISSION_MAX: u64 = 10;
 /// Ticks over which ending sessions are averaged.
@@ -151,13 +96,6 @@ const WATCHED_TICKS: usize = 15;
 const WATCHED_MIN_MICRO: u64 = 10_000_000;
 /// While calling is stopped, one probe in this many ticks finds out whether buyers can come again.
 const PROBE_EVERY: u64 = 5;
-const PACE_WINDOW: Duration = Duration::from_secs(180);
-const PACE_KNOWN_AFTER: Duration = Duration::from_secs(60);
-/// A first fill that takes longer than this is no fill but a pace.
-const FILL_MAX: Duration = Duration::from_secs(30);
-const PACE_KNOWN_ERROR_PCT: u32 = 60;
-/// A guess is never told as closely as a measurement.
-const PACE_UNKNOWN_ERROR_PCT_MIN: u32 = 300;
 
 impl Law {
     /// Plants a fault for the tests of the checkers.
@@ -178,7 +116,8 @@ impl Law {
             let Self { planted, heeded, .. } = *self;
             *self = Self { epoch: Some(facts.epoch), planted, heeded, ..Self::default() };
         }
-        let forecasts: Vec<Forecast> = facts.lanes.iter().map(|lane| self.forecast(facts, lane)).collect();
+        let forecasts: Vec<Forecast> =
+            facts.lanes.iter().map(|lane| Forecast::of(facts, lane, self.planted)).collect();
         let pending_micro = forecasts.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.pending_micro));
         self.watch(facts, &forecasts);
         self.note_ended(facts);
@@ -192,8 +131,7 @@ impl Law {
         let is_held = standstill.is_some_and(Standstill::holds);
         let passed = facts.at.up.saturating_sub(core::mem::replace(&mut self.seen_at, facts.at.up));
         if calls_now && !is_held {
-            self.moving = self.moving.saturating_add(passed);
-            self.note_paces(facts);
+            self.paces.note(facts, passed);
         }
         let (budget_micro, most) = match standstill {
             _ if facts.everyone_in && calls_now => (u64::MAX, u64::MAX),
@@ -224,58 +162,11 @@ impl Law {
         });
         let expected = pending_micro.saturating_add(called_micro).div_ceil(PPM);
         let expected = u32::try_from(expected).unwrap_or(u32::MAX);
-        CallOrder { calls, expected, standstill, share: self.heeded.share }
-    }
-
-    /// How fast a lane is served, for the estimate that buyers see: the mean over three minutes, of which the part that was not
-    /// seen yet counts as guessed.
-    pub fn pace(&self, settings: &RoomSettings, lane: LaneId) -> Pace {
-        let guess = unmeasured(settings);
-        let seen = self.paces.get(usize::from(lane.0));
-        let (first, last) = (seen.and_then(VecDeque::front), seen.and_then(VecDeque::back));
-        let (Some((from, first)), Some((until, last))) = (first, last) else { return guess };
-        let span = until.saturating_sub(*from);
-        if span < PACE_KNOWN_AFTER {
-            return guess;
-        }
-        let unseen_s = PACE_WINDOW.saturating_sub(span).as_secs();
-        let called_milli = last.0.saturating_sub(first.0).saturating_mul(1_000);
-        let in_window = called_milli.saturating_add(unseen_s.saturating_mul(guess.speed_milli_per_s));
-        let speed_milli_per_s = in_window.checked_div(PACE_WINDOW.as_secs()).unwrap_or(0);
-        Pace { speed_milli_per_s, error_pct: PACE_KNOWN_ERROR_PCT }
-    }
-
-    fn forecast(&self, facts: &Facts, lane: &LaneFacts) -> Forecast {
-        let shares = lane.delays.come_within_ppm();
-        let all_ppm = shares.last().copied().unwrap_or(PPM);
-        let within =
-            |age_s: u64| shares.get(usize::try_from(age_s).unwrap_or(usize::MAX)).copied().unwrap_or(all_ppm);
-        let missing = lane.cohorts.iter().map(|cohort| {
-            let age_s = facts.at.up.saturating_sub(cohort.called_at.up).as_secs();
-            let age_s = if self.planted.has(Fault::GhostsAwaited) { 0 } else { age_s };
-            Missing {
-                people: u64::from(cohort.called.saturating_sub(cohort.come)),
-                due_ppm: within(age_s),
-                due_next_ppm: within(age_s.saturating_add(1)),
-            }
-        });
-        let mut forecast = Forecast {
-            show_up_ppm: all_ppm.clamp(SHOW_UP_MIN_PPM, PPM),
-            pending_micro: 0,
-            open_micro: 0,
-            next_second_micro: 0,
-        };
-        for cohort in missing {
-            let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
-            add(&mut forecast.pending_micro, cohort.still_to_come_micro(all_ppm));
-            add(&mut forecast.next_second_micro, cohort.still_to_come_micro(cohort.due_next_ppm));
-            let open = cohort.people.saturating_mul(all_ppm.saturating_sub(cohort.due_ppm));
-            add(
-                &mut forecast.open_micro,
-                open.saturating_mul(PPM).checked_div(forecast.show_up_ppm).unwrap_or(0),
-            );
-        }
-        forecast
+        let shown_up = forecasts.iter().enumerate();
+        let paces = shown_up
+            .map(|(lane, forecast)| self.paces.of(settings, lane, forecast.line_show_up_ppm))
+            .collect();
+        CallOrder { calls, expected, standstill, share: self.heeded.share, paces }
     }
 
     /// Compares arrivals with what was expected, and stops or resumes calling.
@@ -317,39 +208,19 @@ impl Law {
     /// Expected redemptions to call for now, in millionths: what capacity has free for them and what the admission rate lets through,
     /// less those who are on the way or at the door already.
     ///
-    /// Half of the called come within the median delay; what ends in that time is free for them.
+    /// Half of the called come within the median delay, and the next calls are a second away; what ends in that time is free for them.
     fn free_micro(&self, settings: &RoomSettings, facts: &Facts, pending_micro: u64) -> u64 {
-        let delay_s = facts.lanes.iter().map(|lane| median_s(&lane.delays)).min().unwrap_or(0);
+        let delay_s = facts.lanes.iter().map(median_s).min().unwrap_or(0);
         let inside = u64::from(facts.sessions).saturating_mul(PPM);
-        let staying = inside.saturating_sub(self.ending_micro.saturating_mul(delay_s));
+        let until_then_s = delay_s.saturating_add(1);
+        let staying = inside.saturating_sub(self.ending_micro.saturating_mul(until_then_s));
         let at_door = u64::from(facts.at_door).saturating_mul(PPM);
         let pending_micro = if self.planted.has(Fault::PipelineForgotten) { 0 } else { pending_micro };
         let coming = at_door.saturating_add(pending_micro);
         let capacity = u64::from(facts.capacity).saturating_mul(PPM).saturating_sub(staying);
         let rate = u64::from(settings.admission_rate_per_s).saturating_mul(PPM);
-        let let_through = rate.saturating_mul(delay_s.saturating_add(1));
+        let let_through = rate.saturating_mul(until_then_s);
         capacity.min(let_through).saturating_sub(coming).min(rate)
-    }
-
-    /// Remembers where each lane stood lately, once the first calls have filled the shop: they say nothing about the pace.
-    fn note_paces(&mut self, facts: &Facts) {
-        let served = facts.lanes.iter().any(|lane| lane.serving_number > TicketNumber(0));
-        if self.first_served.is_none() && served {
-            self.first_served = Some(self.moving);
-        }
-        let Some(first_served) = self.first_served else { return };
-        let nine_tenths = u64::from(facts.capacity).saturating_mul(9).div_ceil(10);
-        let full = u64::from(facts.sessions) >= nine_tenths;
-        if !full && self.paces.is_empty() && self.moving.saturating_sub(first_served) < FILL_MAX {
-            return;
-        }
-        self.paces.resize(facts.lanes.len(), VecDeque::new());
-        for (pace, lane) in self.paces.iter_mut().zip(&facts.lanes) {
-            pace.push_back((self.moving, lane.serving_number));
-            while pace.front().is_some_and(|(at, _)| self.moving.saturating_sub(*at) > PACE_WINDOW) {
-                pace.pop_front();
-            }
-        }
     }
 }
 
@@ -376,11 +247,4 @@ fn callable(facts: &Facts, lane: &LaneFacts, forecast: &Forecast) -> u64 {
 fn served_micro(lane: &LaneFacts, forecast: &Forecast) -> u64 {
     let come = lane.come_total.saturating_mul(PPM).saturating_add(forecast.pending_micro);
     come.max(lane.serving_number.0.saturating_mul(SHOW_UP_MIN_PPM))
-}
-
-/// Seconds within which half of those who come have come, rounded up.
-fn median_s(delays: &Delays) -> u64 {
-    let shares = delays.come_within_ppm();
-    let half = shares.last().map_or(0, |all| all >> 1);
-    u64::try_from(shares.partition_point(|&share| share < half)).unwrap_or(u64::MAX)
 }

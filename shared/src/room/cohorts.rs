@@ -1,6 +1,6 @@
 //! Which numbers were called when, and how many of them have come to the door.
 
-use super::clock::RoomTime;
+use super::{clock::RoomTime, delays::DELAY_MAX_S};
 use crate::ids::TicketNumber;
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
@@ -13,13 +13,22 @@ pub struct Cohort {
     pub called_at: RoomTime,
     /// The highest number among them.
     pub last: TicketNumber,
-    /// How many of them were not abandoned when called.
+    /// Those who had been heard of after their joins, so that they were there when called.
+    pub heard: Part,
+    /// Those of whom nothing had been heard yet.
+    pub unheard: Part,
+}
+
+/// Part of a cohort.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// How many were called, without those who had abandoned their places and those who were gone as far as anybody could see.
     pub called: u32,
     /// How many of them have come to the door so far.
     pub come: u32,
 }
 
-/// The called numbers of one lane, oldest first: at most [`FINE_COHORTS`] within `turn_grace` and [`LATE_COHORTS`] after it.
+/// The called numbers of one lane, oldest first: at most [`FINE_LIMIT`] within `turn_grace` and [`LATE_COHORTS`] after it.
 ///
 /// Ages are counted in the room's redeemable time, so nothing ages while no redemption could succeed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +39,7 @@ pub(super) struct Cohorts {
     expired: TicketNumber,
 }
 
-/// Cohorts kept inside `turn_grace`: one for each tick, later at least one for each `turn_grace` / 300.
+/// Cohorts kept inside `turn_grace`: one for each tick while they teach something, later at least one for each `turn_grace` / 300.
 pub(super) const FINE_COHORTS: u32 = 300;
 /// Cohorts kept between once and [`EXPIRY_FACTOR`] times `turn_grace`.
 pub(super) const LATE_COHORTS: usize = 12;
@@ -48,35 +57,66 @@ pub(super) enum TurnAge {
     Expired,
 }
 
+impl Cohort {
+    /// Nobody yet, called at a moment with numbers up to `last`.
+    pub(super) fn new(called_at: RoomTime, last: TicketNumber) -> Self {
+        Self { called_at, last, heard: Part::default(), unheard: Part::default() }
+    }
+
+    /// Those who had been heard of, or the others.
+    pub fn part(&self, heard: bool) -> Part {
+        if heard { self.heard } else { self.unheard }
+    }
+
+    /// How many of them have not come yet.
+    pub fn missing(&self) -> u32 {
+        let missing = |part: Part| part.called.saturating_sub(part.come);
+        missing(self.heard).saturating_add(missing(self.unheard))
+    }
+
+    fn add(&mut self, other: Self) {
+        self.heard.add(other.heard);
+        self.unheard.add(other.unheard);
+    }
+}
+
+impl Part {
+    fn add(&mut self, other: Self) {
+        self.called = self.called.saturating_add(other.called);
+        self.come = self.come.saturating_add(other.come);
+    }
+}
+
 impl Cohorts {
-    /// Notes that `called` live numbers up to `last` are called at `at`: one cohort for each tick.
-    pub(super) fn push(&mut self, at: RoomTime, last: TicketNumber, called: u32, turn_grace: Duration) {
+    /// Notes a call: one cohort for each tick.
+    pub(super) fn push(&mut self, called: Cohort, turn_grace: Duration) {
+        let at = called.called_at;
         match self.fine.back_mut() {
             Some(newest) if newest.called_at.up == at.up => {
-                newest.last = last;
-                newest.called = newest.called.saturating_add(called);
+                newest.last = called.last;
+                newest.add(called);
             }
-            _ => self.fine.push_back(Cohort { called_at: at, last, called, come: 0 }),
+            _ => self.fine.push_back(called),
         }
         if self.fine.len() > FINE_LIMIT {
-            self.join_neighbours(turn_grace.checked_div(FINE_COHORTS).unwrap_or_default());
+            self.join_neighbours(at.up, turn_grace.checked_div(FINE_COHORTS).unwrap_or_default());
         }
         self.age(at.redeemable, turn_grace);
     }
 
-    /// Makes one of the two oldest neighbours whose turns run out within one slot of `span`.
+    /// Makes one of the two oldest neighbours from whom nothing is learnt any more and whose turns run out within one slot of `span`.
     ///
-    /// There are such neighbours whenever there are more cohorts than slots: while the door is full, calls go on and turns stand.
-    fn join_neighbours(&mut self, span: Duration) {
-        let pairs = self.fine.iter().zip(self.fine.iter().skip(1));
-        let joined = pairs.map(|(older, younger)| (older.called_at.redeemable, younger.called_at.redeemable));
-        let Some(at) = joined.into_iter().position(|(older, younger)| younger < slot_end(older, span)) else {
-            return;
+    /// There are such neighbours whenever there are more cohorts than slots and seconds of learning: while the door is full, calls go
+    /// on and turns stand.
+    fn join_neighbours(&mut self, up: Duration, span: Duration) {
+        let joins = |(older, younger): (&Cohort, &Cohort)| {
+            let is_learnt = up.saturating_sub(younger.called_at.up).as_secs() >= DELAY_MAX_S;
+            is_learnt && younger.called_at.redeemable < slot_end(older.called_at.redeemable, span)
         };
+        let Some(at) = self.fine.iter().zip(self.fine.iter().skip(1)).position(joins) else { return };
         let Some(older) = self.fine.remove(at) else { return };
         if let Some(younger) = self.fine.get_mut(at) {
-            younger.called = younger.called.saturating_add(older.called);
-            younger.come = younger.come.saturating_add(older.come);
+            younger.add(older);
         }
     }
 
@@ -111,20 +151,25 @@ impl Cohorts {
             {
                 newest.called_at = cohort.called_at;
                 newest.last = cohort.last;
-                newest.called = newest.called.saturating_add(cohort.called);
-                newest.come = newest.come.saturating_add(cohort.come);
+                newest.add(cohort);
             }
             _ => self.late.push_back(cohort),
         }
     }
 
-    /// Notes that the owner of `number` has come to the door for the first time; says when it was called.
+    /// Notes that the owner of `number` has come to the door for the first time, heard of or not
+    /// when it was called; says when that was.
     ///
-    /// `None` where its turn is over: late arrivals teach nothing.
-    pub(super) fn note_come(&mut self, number: TicketNumber) -> Option<RoomTime> {
+    /// `None` where its turn is over, and where everybody has come who was expected: late arrivals teach nothing, nor do those who were
+    /// called when nothing had been heard of them for long.
+    pub(super) fn note_come(&mut self, number: TicketNumber, heard: bool) -> Option<RoomTime> {
         let at = self.fine.partition_point(|cohort| cohort.last < number);
         let cohort = self.fine.get_mut(at)?;
-        cohort.come = cohort.come.saturating_add(1);
+        let part = if heard { &mut cohort.heard } else { &mut cohort.unheard };
+        if part.come >= part.called {
+            return None;
+        }
+        part.come = part.come.saturating_add(1);
         Some(cohort.called_at)
     }
 
@@ -150,7 +195,8 @@ impl Cohorts {
     }
 }
 
-const FINE_LIMIT: usize = 302;
+/// One for each second of learning, one for each slot, and those at their edges.
+const FINE_LIMIT: usize = 604;
 
 /// End of the slot of length `span` in which `called_at` lies.
 fn slot_end(called_at: Duration, span: Duration) -> Duration {
@@ -170,11 +216,15 @@ mod tests {
         RoomTime { up: time, redeemable: time }
     }
 
+    fn called(at: RoomTime, last: TicketNumber, called: u32) -> Cohort {
+        Cohort { unheard: Part { called, come: 0 }, ..Cohort::new(at, last) }
+    }
+
     fn cohorts(seconds: std::ops::Range<u64>) -> Cohorts {
         let mut cohorts = Cohorts::default();
         for second in seconds {
             let last = TicketNumber(second.saturating_add(1).saturating_mul(10));
-            cohorts.push(at(second), last, 10, GRACE);
+            cohorts.push(called(at(second), last, 10), GRACE);
         }
         cohorts
     }
@@ -208,7 +258,7 @@ mod tests {
     fn nobody_expires_before_ten_times_the_grace() {
         let mut cohorts = Cohorts::default();
         for second in 0..6_000_u64 {
-            cohorts.push(at(second), TicketNumber(second + 1), 1, GRACE);
+            cohorts.push(called(at(second), TicketNumber(second + 1), 1), GRACE);
             let youngest_expired_call = second.checked_sub(3_000);
             for called_second in [0, 100, 299, 300, 301, 1_000] {
                 if youngest_expired_call.is_none_or(|limit| called_second >= limit) && called_second <= second
@@ -225,23 +275,28 @@ mod tests {
     fn calls_before_a_full_door_keep_their_own_ages_and_their_turns() {
         let mut cohorts = Cohorts::default();
         let stands = |second: u64| RoomTime { redeemable: Duration::from_secs(second / 10), ..at(second) };
-        for second in 0..1_500 {
-            cohorts.push(stands(second), TicketNumber(second + 1), 1, GRACE);
+        for second in 0..2_500 {
+            cohorts.push(called(stands(second), TicketNumber(second + 1), 1), GRACE);
         }
         assert_eq!(cohorts.fine.len(), FINE_LIMIT);
-        assert_eq!(cohorts.in_time().map(|cohort| cohort.called).sum::<u32>(), 1_500, "nobody is forgotten");
-        let ages = cohorts.in_time().rev().take(100).map(|cohort| cohort.called_at.up.as_secs());
-        assert!(ages.eq((1_400..1_500).rev()), "the newest keep their seconds");
-        assert_eq!(cohorts.turn_age(TicketNumber(1)), TurnAge::InTime, "150 s of its turn are over");
+        assert_eq!(
+            cohorts.in_time().map(|cohort| cohort.unheard.called).sum::<u32>(),
+            2_500,
+            "nobody is forgotten"
+        );
+        let ages = cohorts.in_time().rev().take(300).map(|cohort| cohort.called_at.up.as_secs());
+        assert!(ages.eq((2_200..2_500).rev()), "whoever may still come keeps their second");
+        assert_eq!(cohorts.turn_age(TicketNumber(1)), TurnAge::InTime, "250 s of its turn are over");
     }
 
     #[test]
     fn who_comes_is_counted_in_the_right_cohort() {
         let mut cohorts = cohorts(0..3);
-        assert_eq!(cohorts.note_come(TicketNumber(11)), Some(at(1)));
-        assert_eq!(cohorts.note_come(TicketNumber(20)), Some(at(1)));
-        assert_eq!(cohorts.note_come(TicketNumber(31)), None);
-        let come: Vec<u32> = cohorts.in_time().map(|cohort| cohort.come).collect();
+        let mut called_at = |number| cohorts.note_come(TicketNumber(number), false);
+        assert_eq!(called_at(11), Some(at(1)));
+        assert_eq!(called_at(20), Some(at(1)));
+        assert_eq!(called_at(31), None);
+        let come: Vec<u32> = cohorts.in_time().map(|cohort| cohort.unheard.come).collect();
         assert_eq!(come, [0, 2, 0]);
     }
 }

@@ -209,6 +209,7 @@ impl Room {
             }
             *lane = Lane::new();
             self.changes.lazily(RecordKey::Lane(id));
+            self.changes.lazily(RecordKey::Ahead(id));
         }
         for (&device, visits) in &mut self.devices {
             visits.forget_place();

@@ -11,8 +11,15 @@ use serde::{Deserialize, Serialize};
 /// who were called a moment ago count for the seconds that are over for them and for nothing else: neither the quick ones,
 /// who are seen first, nor those who could not have come yet distort what is learnt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Delays {
+pub(super) struct Delays {
     seconds: Vec<Second>,
+}
+
+/// Those who were heard of after they had joined are there when they are called; of the others nobody knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShowUp {
+    heard: Delays,
+    unheard: Delays,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,19 +34,51 @@ pub(super) const DELAY_MAX_S: u64 = 300;
 const MEMORY_S: u64 = 200;
 /// Weight of the assumption that everybody comes within [`PRIOR_S`], evenly spread: the safe side, which calls too few.
 const PRIOR_WEIGHT: u64 = 50;
+/// So long after a call, those who were there come at the latest, unless more is seen: in a first fill people are called sooner than they
+/// were told.
+const TAIL_S: u64 = 30;
 /// The longest that buyers near their turn may take: 6 s between two polls, 5 s for the age of a snapshot, 1 s to the next tick.
 const PRIOR_S: u64 = 12;
 
+/// What is assumed of those who have not come within the time that was seen so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// They were there when they were called: they come in the seconds that follow.
+    AreComing,
+    /// Nobody knows whether they ever stayed: they have left.
+    HaveLeft,
+}
+
+impl ShowUp {
+    /// [`Delays::come_within_ppm`] of those who had been heard of, or of the others.
+    pub fn come_within_ppm(&self, heard: bool) -> Vec<u64> {
+        if heard {
+            self.heard.come_within_ppm(Missing::AreComing)
+        } else {
+            self.unheard.come_within_ppm(Missing::HaveLeft)
+        }
+    }
+
+    pub(super) fn learn(&mut self, heard: bool) -> &mut Delays {
+        if heard { &mut self.heard } else { &mut self.unheard }
+    }
+
+    pub(super) fn fade(&mut self) {
+        self.heard.fade();
+        self.unheard.fade();
+    }
+}
+
 impl Delays {
     /// One called buyer has come `delay` after the call.
-    pub fn note_come(&mut self, delay: Duration) {
+    pub(super) fn note_come(&mut self, delay: Duration) {
         if let Some(second) = self.second(delay.as_secs()) {
             second.came_micro = second.came_micro.saturating_add(PPM);
         }
     }
 
     /// `called` buyers, whether they have come or not, have lived through second `second` after their call, 0 the first.
-    pub fn note_over(&mut self, second: u64, called: u32) {
+    pub(super) fn note_over(&mut self, second: u64, called: u32) {
         if let Some(seen) = self.second(second) {
             let called = u64::from(called).saturating_mul(PPM);
             seen.called_micro = seen.called_micro.saturating_add(called);
@@ -47,7 +86,7 @@ impl Delays {
     }
 
     /// A second passes, and the past counts less.
-    pub fn fade(&mut self) {
+    pub(super) fn fade(&mut self) {
         let faded = |value: u64| value.saturating_sub(value.div_ceil(MEMORY_S));
         for second in &mut self.seconds {
             second.called_micro = faded(second.called_micro);
@@ -57,9 +96,10 @@ impl Delays {
 
     /// Share in ppm of the called who come within so many seconds after the call: entry 0 is 0, the entries never fall, and the
     /// last, for 300 s, is the share that comes at all.
-    pub fn come_within_ppm(&self) -> Vec<u64> {
+    pub(super) fn come_within_ppm(&self, missing: Missing) -> Vec<u64> {
         let prior_ppm = PPM.checked_div(PRIOR_S).unwrap_or(0);
         let mut sum = 0_u64;
+        let mut unseen_each = None;
         let mut shares = vec![0];
         for second in 0..DELAY_MAX_S {
             let index = usize::try_from(second).unwrap_or(usize::MAX);
@@ -68,6 +108,14 @@ impl Delays {
             let came = u128::from(seen.came_micro.saturating_add(expected)).saturating_mul(u128::from(PPM));
             let called = u128::from(seen.called_micro.saturating_add(PRIOR_WEIGHT.saturating_mul(PPM)));
             let share = came.checked_div(called).and_then(|share| u64::try_from(share).ok()).unwrap_or(PPM);
+            let is_seen =
+                !(PRIOR_S..TAIL_S).contains(&second) || seen.called_micro >= PRIOR_WEIGHT.saturating_mul(PPM);
+            let share = if is_seen || missing == Missing::HaveLeft {
+                share
+            } else {
+                let rest = PPM.saturating_sub(sum).checked_div(PRIOR_S).unwrap_or(0);
+                share.max(*unseen_each.get_or_insert(rest))
+            };
             sum = sum.saturating_add(share).min(PPM);
             shares.push(sum);
         }
@@ -106,7 +154,7 @@ mod tests {
 
     #[test]
     fn before_anything_is_seen_everybody_comes_within_the_longest_way() {
-        let shares = Delays::default().come_within_ppm();
+        let shares = Delays::default().come_within_ppm(Missing::HaveLeft);
         assert_eq!(shares.first(), Some(&0));
         assert_eq!(shares.get(6), Some(&499_998));
         assert!(shares.get(12).is_some_and(|&share| share > 999_980));
@@ -117,7 +165,7 @@ mod tests {
     fn the_share_and_the_delay_are_learnt() {
         let mut delays = Delays::default();
         learn(&mut delays, 600, 50, 20, 7);
-        let shares = delays.come_within_ppm();
+        let shares = delays.come_within_ppm(Missing::HaveLeft);
         assert!(shares.is_sorted());
         assert!(shares[7] < 10_000, "before the 8th second: {}", shares[7]);
         assert!(shares[8].abs_diff(400_000) < 20_000, "two in five come: {}", shares[8]);
@@ -129,7 +177,7 @@ mod tests {
     fn who_could_not_have_come_yet_is_not_written_off() {
         let mut delays = Delays::default();
         learn(&mut delays, 4, 200, 0, 0);
-        let shares = delays.come_within_ppm();
+        let shares = delays.come_within_ppm(Missing::HaveLeft);
         assert!(shares[300] > 700_000, "the first seconds say little: {}", shares[300]);
     }
 

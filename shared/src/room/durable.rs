@@ -1,7 +1,7 @@
 //! What a room hands to its store, and how it is rebuilt from that.
 
 use super::{
-    Room, RoomSettings,
+    Ahead, Room, RoomSettings,
     lane::{Lane, Line},
     record::{Changes, RecordError, RecordKey, RecordValue, RoomRecord},
     spent::SpentBits,
@@ -35,6 +35,7 @@ impl Room {
         let mut room = Self::new(settings);
         let mut lines: BTreeMap<LaneId, Line> = BTreeMap::new();
         let mut spent: BTreeMap<LaneId, SpentBits> = BTreeMap::new();
+        let mut ahead: BTreeMap<LaneId, Ahead> = BTreeMap::new();
         for (key, value) in records {
             match (key, value) {
                 (RecordKey::Room, RecordValue::Room(record)) => {
@@ -48,6 +49,9 @@ impl Room {
                 }
                 (RecordKey::Spent(lane, chunk), RecordValue::Spent(words)) => {
                     spent.entry(lane).or_default().restore_chunk(chunk, words);
+                }
+                (RecordKey::Ahead(lane), RecordValue::Ahead(table)) => {
+                    ahead.insert(lane, table);
                 }
                 (RecordKey::Session(place), RecordValue::Session(session)) => {
                     room.sessions.put(place, session);
@@ -63,9 +67,12 @@ impl Room {
                 _ => return Err(RecordError::Mismatched),
             }
         }
-        for (index, lane) in room.lanes.iter_mut().enumerate() {
-            if let Some(line) = lines.remove(&LaneId::at(index)) {
-                lane.recover(line, spent.remove(&LaneId::at(index)).unwrap_or_default());
+        for index in 0..room.lanes.len() {
+            let id = LaneId::at(index);
+            let due_s = room.newcomer_due_s(id);
+            if let (Some(line), Some(lane)) = (lines.remove(&id), room.lane_mut(id)) {
+                let (spent, ahead) = (spent.remove(&id), ahead.remove(&id));
+                lane.recover(line, spent.unwrap_or_default(), ahead.unwrap_or_default(), due_s);
             }
         }
         Ok(room)
@@ -103,7 +110,7 @@ impl Room {
         let mut keys = BTreeSet::from([RecordKey::Room, RecordKey::Control]);
         for (index, lane) in self.lanes.iter().enumerate() {
             let id = LaneId::at(index);
-            keys.insert(RecordKey::Lane(id));
+            keys.extend([RecordKey::Lane(id), RecordKey::Ahead(id)]);
             keys.extend(lane.spent.chunks().map(|chunk| RecordKey::Spent(id, chunk)));
         }
         keys.extend(self.sessions.places().map(RecordKey::Session));
@@ -123,6 +130,7 @@ impl Room {
                 rate: self.rate,
             })),
             RecordKey::Lane(id) => Some(RecordValue::Lane(lane(id)?.line.clone())),
+            RecordKey::Ahead(id) => Some(RecordValue::Ahead(lane(id)?.ahead.clone())),
             RecordKey::Spent(id, chunk) => {
                 let words = lane(id)?.spent.chunk(chunk);
                 words.iter().any(|&word| word != 0).then_some(RecordValue::Spent(words))

@@ -1,6 +1,6 @@
 //! How a room stands at a tick, for those who decide from it.
 
-use super::{Room, clock::RoomTime, cohorts::Cohort, delays::Delays, lane::Lane};
+use super::{Room, clock::RoomTime, cohorts::Cohort, delays::ShowUp, lane::Lane};
 use crate::{
     ids::{Epoch, TicketNumber},
     time::Timestamp,
@@ -51,12 +51,18 @@ pub struct LaneFacts {
     pub moved_at: Timestamp,
     /// Numbers up to this one are late.
     pub turn_end_number: TicketNumber,
-    /// Live numbers not called yet.
+    /// Numbers not called yet whose owners are there.
     pub waiting: u64,
+    /// From each number on, so many of 1,000 who wait are there; all before the first.
+    pub ahead: Vec<(TicketNumber, u16)>,
     /// Called numbers inside `turn_grace`, oldest first.
     pub cohorts: Vec<Cohort>,
-    /// How long called buyers take to come.
-    pub delays: Delays,
+    /// Which of those who are called come, and how long they take.
+    pub show_up: ShowUp,
+    /// Of those who are next, so many of 1,000 were heard of after their joins.
+    pub next_heard_permille: u16,
+    /// The same of the whole line.
+    pub line_heard_permille: u16,
     /// First arrivals at the door, ever.
     pub come_total: u64,
 }
@@ -65,14 +71,18 @@ impl Room {
     pub(super) fn facts(&self, now: Timestamp) -> Facts {
         let lane_facts = |lane: &Lane| {
             let moved_at = lane.line.moved_at;
+            let (next_heard_permille, line_heard_permille) = lane.heard_permille();
             LaneFacts {
                 next_number: lane.line.next_number,
                 serving_number: lane.line.serving_number,
                 moved_at: if moved_at == Timestamp::default() { moved_at } else { self.host_time(moved_at) },
                 turn_end_number: lane.line.cohorts.turn_end_number(),
                 waiting: lane.waiting(),
+                ahead: lane.ahead.shares(),
                 cohorts: lane.line.cohorts.in_time().copied().collect(),
-                delays: lane.line.delays.clone(),
+                show_up: lane.line.show_up.clone(),
+                next_heard_permille,
+                line_heard_permille,
                 come_total: lane.line.come_total,
             }
         };

@@ -29,6 +29,8 @@ pub struct Joined {
     pub device: DeviceHash,
     /// The place was there before.
     pub existed: bool,
+    /// The highest number called in the lane by now: later than the last snapshot where others entered an empty line since.
+    pub serving_number: TicketNumber,
     /// The buyer's session, if inside.
     pub session: Option<Session>,
 }
@@ -80,8 +82,10 @@ impl Room {
         }
         let enters = request.may_enter && self.session_free(now);
         let reissue = self.planted.has(Fault::NumberReissued);
+        let due_s = self.newcomer_due_s(request.lane);
         let lane = self.lane_mut(request.lane).ok_or(JoinRefusal::NoSuchLane)?;
-        let (mut number, reserved) = lane.issue().ok_or(JoinRefusal::NumbersExhausted)?;
+        let (mut number, reserved) = lane.issue(due_s).ok_or(JoinRefusal::NumbersExhausted)?;
+        self.hear_newcomer();
         if reissue && number.0.is_multiple_of(20) {
             number = TicketNumber(number.0.saturating_sub(1));
         }
@@ -92,12 +96,18 @@ impl Room {
         if reserved {
             self.changes.before_reply();
         }
-        let mut joined = Joined { place, device: request.device, existed: false, session: None };
-        if enters {
+        let session = if enters {
             self.call_arrival(place, now);
-            joined.session = self.enter(now, place, request.device, TurnAge::InTime).ok();
-        }
-        Ok(joined)
+            self.enter(now, place, request.device, TurnAge::InTime).ok()
+        } else {
+            None
+        };
+        let serving_number = self.serving_number(request.lane);
+        Ok(Joined { place, device: request.device, existed: false, serving_number, session })
+    }
+
+    fn serving_number(&self, lane: LaneId) -> TicketNumber {
+        self.lanes.get(usize::from(lane.0)).map(|lane| lane.line.serving_number).unwrap_or_default()
     }
 
     /// The live place of the presented ticket, else of the device.
@@ -119,7 +129,8 @@ impl Room {
             );
             if in_line || session.is_some() {
                 let device = session.map_or(request.device, |session| session.device);
-                return Some(Joined { place, device, existed: true, session });
+                let serving_number = self.serving_number(place.lane);
+                return Some(Joined { place, device, existed: true, serving_number, session });
             }
         }
         None

@@ -1,16 +1,18 @@
 //! The authority's state machine: each transition is written here once, and every store applies it.
 
 use super::{
-    CallOrder, EnterRefusal, Facts, Fault, Planted, RoomSettings, Standstill,
+    CallOrder, EnterRefusal, Facts, Fault, Pace, Planted, RoomSettings, Standstill,
     clock::{Anchor, RoomClock},
     cohorts::TurnAge,
     control::{Control, Log},
     doorstep::Doorstep,
     ended::EndedFeed,
     lane::{Lane, Standing},
+    presence::{Hearing, due_s, newcomer_due_s, second_of},
     record::{ChangeLog, RecordKey},
     sessions::Sessions,
     spent::SpentBits,
+    status::newcomer_asks_after,
     visits::Visits,
 };
 use crate::{
@@ -49,7 +51,22 @@ pub struct Room {
     pub(super) expected: u32,
     /// What the shop's server can serve of this room; the capacity alone counts until the first tick.
     share: Option<u32>,
+    hearing: Hearing,
+    /// When a newcomer of each lane is told to ask again at the latest, by the paces of the last tick.
+    newcomers_ask_after: Vec<Duration>,
 }
+
+/// A waiting buyer who asked how things stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// Their place.
+    pub place: Place,
+    /// When they were told to ask again.
+    pub again: Duration,
+}
+
+/// What a newcomer is told where nothing is known: the shortest interval of polls, and a fifth.
+const ASKS_AFTER: Duration = Duration::from_secs(6);
 
 /// Between two ticks room time advances by at most this: a take-over or a stopped process runs it late, never early.
 const TICK_MAX: Duration = Duration::from_secs(2);
@@ -77,6 +94,8 @@ impl Room {
             last_tick: None,
             expected: 0,
             share: None,
+            hearing: Hearing::default(),
+            newcomers_ask_after: Vec::new(),
         }
     }
 
@@ -108,6 +127,16 @@ impl Room {
         Ok(())
     }
 
+    /// Notes that these buyers are still there; whose place is unknown or called is passed over. Losing such a word is harmless.
+    pub fn hear(&mut self, now: Timestamp, heard: &[Heard]) {
+        self.observe(now);
+        for &Heard { place, again } in heard {
+            if place.epoch == self.epoch {
+                self.hear_of(place, again);
+            }
+        }
+    }
+
     /// Drives the room's clock: ends sessions whose life is over, ages turns, and says how things stand.
     pub fn expire(&mut self, now: Timestamp) -> Facts {
         let now = self.observe(now);
@@ -118,8 +147,12 @@ impl Room {
             self.changes.lazily(RecordKey::Ended(seq));
         }
         let at = self.clock.at;
-        for lane in &mut self.lanes {
+        let trusted_s = self.hearing.tick(second_of(at.up));
+        for (index, lane) in self.lanes.iter_mut().enumerate() {
             lane.end_tick(at, self.settings.turn_grace);
+            if lane.look_through(trusted_s) {
+                self.changes.lazily(RecordKey::Ahead(LaneId::at(index)));
+            }
         }
         let lanes = &self.lanes;
         self.doorstep.retain(now, |place| {
@@ -140,6 +173,7 @@ impl Room {
         let now = self.observe(now);
         self.expected = order.expected;
         self.share = order.share;
+        self.note_paces(&order.paces);
         if order.standstill == Some(Standstill::RedemptionsStopped) {
             let at = self.clock.at;
             self.lanes.iter_mut().for_each(|lane| lane.forget_called(at));
@@ -241,12 +275,42 @@ impl Room {
         if place.epoch != self.epoch || place.number == TicketNumber(0) {
             return Err(EnterRefusal::Void);
         }
-        if self.lane_mut(place.lane).ok_or(EnterRefusal::Void)?.note_seen(place.number) {
+        let due_s = self.newcomer_due_s(place.lane);
+        self.hear_of(place, self.newcomer_asks_after(place.lane));
+        if self.lane_mut(place.lane).ok_or(EnterRefusal::Void)?.note_seen(place.number, due_s) {
             // Whatever the answer: a crash must not forget again whose number this is.
             self.changes.lazily(RecordKey::Lane(place.lane));
             self.changes.before_reply();
         }
         Ok(())
+    }
+
+    fn hear_of(&mut self, place: Place, again: Duration) {
+        let now_s = second_of(self.clock.at.up);
+        if let Some(lane) = self.lane_mut(place.lane) {
+            let was_due_s = lane.hear(place.number, due_s(now_s, again));
+            self.hearing.note(now_s, was_due_s);
+        }
+    }
+
+    /// When somebody who joins `lane` now counts as gone unless they ask.
+    pub(super) fn newcomer_due_s(&self, lane: LaneId) -> u32 {
+        newcomer_due_s(second_of(self.clock.at.up), self.newcomer_asks_after(lane))
+    }
+
+    /// Somebody has joined.
+    pub(super) fn hear_newcomer(&mut self) {
+        self.hearing.note(second_of(self.clock.at.up), None);
+    }
+
+    fn newcomer_asks_after(&self, lane: LaneId) -> Duration {
+        self.newcomers_ask_after.get(usize::from(lane.0)).copied().unwrap_or(ASKS_AFTER)
+    }
+
+    fn note_paces(&mut self, paces: &[Pace]) {
+        let settings = &self.settings;
+        let asks_after = |(lane, &pace): (&Lane, &Pace)| newcomer_asks_after(settings, lane.waiting(), pace);
+        self.newcomers_ask_after = self.lanes.iter().zip(paces).map(asks_after).collect();
     }
 
     pub(super) fn spend(&mut self, place: Place) {

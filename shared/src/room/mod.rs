@@ -4,6 +4,7 @@
 //! [`Room::take_changes`] names. [`Law`] decides each second how many numbers to call; [`Snapshot`](crate::wire::Snapshot)
 //! is what everybody may know, and [`status()`] tells one ticket's owner what it means for them.
 
+mod ahead;
 mod calling;
 mod clock;
 mod cohorts;
@@ -14,10 +15,13 @@ mod doorstep;
 mod durable;
 mod ended;
 mod facts;
+mod forecast;
 mod join;
 mod lane;
 mod machine;
+mod pace;
 mod plant;
+mod presence;
 mod record;
 mod sessions;
 mod settings;
@@ -27,15 +31,17 @@ mod status;
 mod stride;
 mod visits;
 
-pub use calling::{CallOrder, Heeded, Law, Pace, Standstill};
+pub use ahead::Ahead;
+pub use calling::{CallOrder, Heeded, Law, Standstill};
 pub use clock::RoomTime;
-pub use cohorts::Cohort;
+pub use cohorts::{Cohort, Part};
 pub use control::{Action, ActionRefusal, CAPACITY_MAX, Cause, LOG_ENTRIES_MAX, LogEntry};
 pub use door::{EnterRefusal, RETRY_AT_DOOR};
 pub use ended::{EndedEntry, PAGE_ENTRIES};
 pub use facts::{Facts, LaneFacts};
 pub use join::{JoinRefusal, JoinRequest, Joined};
-pub use machine::Room;
+pub use machine::{Heard, Room};
+pub use pace::Pace;
 pub use plant::{Fault, Planted};
 pub use record::{Changes, RecordError, RecordKey, RecordValue};
 pub use sessions::{Extender, Session, SessionRefusal};

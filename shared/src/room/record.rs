@@ -1,7 +1,8 @@
 //! What a store keeps of a room: small records by key, written after each transition that changed them.
 
 use super::{
-    LogEntry, Session, clock::RoomClock, control::Control, ended::EndedEntry, lane::Line, visits::Visits,
+    Ahead, LogEntry, Session, clock::RoomClock, control::Control, ended::EndedEntry, lane::Line,
+    visits::Visits,
 };
 use crate::{
     ids::{DeviceHash, Epoch, LaneId, Place},
@@ -29,6 +30,8 @@ pub enum RecordKey {
     Control,
     /// An entry of the log of changes.
     Log(u64),
+    /// How many of those who wait in a lane are still there.
+    Ahead(LaneId),
 }
 
 /// The content of one record.
@@ -50,6 +53,8 @@ pub enum RecordValue {
     Control(Control),
     /// Of [`RecordKey::Log`].
     Log(LogEntry),
+    /// Of [`RecordKey::Ahead`].
+    Ahead(Ahead),
 }
 
 /// The room's own record.

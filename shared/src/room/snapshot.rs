@@ -1,6 +1,6 @@
 //! The public state of a room, made from the facts of a tick.
 
-use super::{CallOrder, Fault, Law, Planted, RoomSettings, facts::Facts};
+use super::{CallOrder, Fault, Pace, Planted, RoomSettings, facts::Facts};
 use crate::{
     ids::{EventId, LaneId, TicketNumber},
     wire::{LaneSnapshot, Snapshot},
@@ -13,13 +13,12 @@ pub fn snapshot(
     event: &EventId,
     settings: &RoomSettings,
     facts: &Facts,
-    law: &Law,
     order: &CallOrder,
     session_free: bool,
     planted: Planted,
 ) -> Snapshot {
     let lane = |(index, (lane, names)): (usize, (&super::LaneFacts, &super::LaneSettings))| {
-        let pace = law.pace(settings, LaneId::at(index));
+        let pace = order.paces.get(index).copied().unwrap_or_else(|| Pace::unmeasured(settings));
         LaneSnapshot {
             lane: LaneId::at(index),
             name: names.name.clone(),
@@ -29,6 +28,7 @@ pub fn snapshot(
             speed_error_pct: pace.error_pct,
             moved_at_ms: lane.moved_at.as_millis(),
             turn_end_number: lane.turn_end_number,
+            ahead: lane.ahead.clone(),
         }
     };
     Snapshot {

@@ -1,5 +1,6 @@
 //! What one ticket's owner is told, from the snapshot alone: the Worker and the queue server share this rule.
 
+use super::{Pace, RoomSettings};
 use crate::{
     http::language::Language,
     ids::{Place, TicketNumber},
@@ -27,8 +28,15 @@ pub fn status(snapshot: &Snapshot, place: Place, now: Timestamp, language: Langu
     let age = now.since(Timestamp::from_millis(snapshot.server_time_ms));
     let state = state_of(lane, place.number);
     let waiting = state == TicketState::Waiting;
-    let position = place.number.0.saturating_sub(lane.serving_number.0).saturating_sub(1);
-    let eta = eta(lane, position);
+    let position = live_ahead(lane, place.number);
+    let pace = Pace { speed_milli_per_s: lane.speed_milli_per_s, error_pct: lane.speed_error_pct };
+    let eta = eta(pace, position);
+    let polls = PollBounds {
+        waiting: live_ahead(lane, lane.next_number),
+        budget_per_s: snapshot.poll_budget_per_s,
+        turn_grace_s: snapshot.turn_grace_s,
+    };
+    let seed = place.number.0 ^ snapshot.tick.rotate_left(32);
     Some(Status {
         event: snapshot.event.clone(),
         state,
@@ -37,7 +45,7 @@ pub fn status(snapshot: &Snapshot, place: Place, now: Timestamp, language: Langu
         position: waiting.then_some(position),
         eta: waiting.then_some(eta),
         moved_at_ms: lane.moved_at_ms,
-        next_poll_ms: next_poll_ms(snapshot, lane, place.number, waiting.then_some(eta)),
+        next_poll_ms: if waiting { spread(polls.interval_ms(pace, eta), seed) } else { POLL_MIN_MS },
         phase: snapshot.phase,
         reason: snapshot.reason.clone(),
         message: snapshot.message.as_ref().map(|message| message.text(language).to_owned()),
@@ -55,43 +63,69 @@ fn state_of(lane: &LaneSnapshot, number: TicketNumber) -> TicketState {
     }
 }
 
+/// The people with lower numbers than `number` who wait and are there, rounded down: each number counts by the share of its stretch,
+/// which never rises.
+fn live_ahead(lane: &LaneSnapshot, number: TicketNumber) -> u64 {
+    let mut from = lane.serving_number.next();
+    let (mut permille, mut sum_permille) = (1_000_u64, 0_u64);
+    let end = (number, 0);
+    for &(first, share) in lane.ahead.iter().take_while(|(first, _)| *first < number).chain([&end]) {
+        let numbers = first.0.saturating_sub(from.0);
+        sum_permille = sum_permille.saturating_add(numbers.saturating_mul(permille));
+        (from, permille) = (from.max(first), share.into());
+    }
+    sum_permille.checked_div(1_000).unwrap_or(0)
+}
+
 /// `position / speed`, less and more by the pace's error; the upper end also carries the time between two polls.
-fn eta(lane: &LaneSnapshot, position: u64) -> EtaRange {
-    let spread = u64::from(lane.speed_error_pct).saturating_add(100);
+fn eta(pace: Pace, position: u64) -> EtaRange {
+    let spread = u64::from(pace.error_pct).saturating_add(100);
     let milli = position.saturating_add(1).saturating_mul(1_000);
     let at_speed =
         |milli: u64, speed: u64| if speed == 0 { ETA_MAX_S } else { milli.div_ceil(speed).min(ETA_MAX_S) };
-    let low_s = at_speed(milli.saturating_mul(100).div_ceil(spread), lane.speed_milli_per_s);
-    let high_s = at_speed(milli.saturating_mul(spread).div_ceil(100), lane.speed_milli_per_s);
+    let low_s = at_speed(milli.saturating_mul(100).div_ceil(spread), pace.speed_milli_per_s);
+    let high_s = at_speed(milli.saturating_mul(spread).div_ceil(100), pace.speed_milli_per_s);
     EtaRange { low_s, high_s: high_s.saturating_add(POLL_SLACK_S) }
 }
 
 const ETA_MAX_S: u64 = 86_400;
 const POLL_SLACK_S: u64 = 7;
 
-/// `max(5 s, a tenth of the wait, waiting / budget)`, but never more than half of the shortest wait, half of `turn_grace`, nor 300 s; ± 20 %.
-/// So whoever asks when told to hears of a turn while more than a third of it is left, however wrong the estimate was.
-///
-/// A pace that is not measured yet may be far too low: then only the budget counts, so that nobody sleeps through a turn.
-fn next_poll_ms(
-    snapshot: &Snapshot,
-    lane: &LaneSnapshot,
-    number: TicketNumber,
-    eta: Option<EtaRange>,
-) -> u64 {
-    let Some(eta) = eta else { return POLL_MIN_MS };
-    let waiting = lane.next_number.0.saturating_sub(lane.serving_number.0);
-    let middle_s = eta.low_s.midpoint(eta.high_s);
-    let by_budget = waiting.saturating_mul(1_000).div_ceil(u64::from(snapshot.poll_budget_per_s.max(1)));
-    let wanted = match eta.low_s {
-        _ if lane.speed_error_pct > MEASURED_ERROR_PCT_MAX => by_budget,
-        ..=NEAR_S => 0,
-        _ => middle_s.saturating_mul(100).max(by_budget),
+/// What bounds the polls of a room.
+struct PollBounds {
+    waiting: u64,
+    budget_per_s: u32,
+    turn_grace_s: u64,
+}
+
+impl PollBounds {
+    /// `max(5 s, a tenth of the wait, waiting / budget)`, but never more than half of the shortest wait, half of `turn_grace`, nor 300 s.
+    /// So whoever asks when told to hears of a turn while more than a third of it is left, however wrong the estimate was.
+    ///
+    /// A pace that is not measured yet may be far too low: then only the budget counts, so that nobody sleeps through a turn.
+    fn interval_ms(&self, pace: Pace, eta: EtaRange) -> u64 {
+        let middle_s = eta.low_s.midpoint(eta.high_s);
+        let by_budget = self.waiting.saturating_mul(1_000).div_ceil(u64::from(self.budget_per_s.max(1)));
+        let wanted = match eta.low_s {
+            _ if pace.error_pct > MEASURED_ERROR_PCT_MAX => by_budget,
+            ..=NEAR_S => 0,
+            _ => middle_s.saturating_mul(100).max(by_budget),
+        };
+        let half_low = eta.low_s.saturating_mul(500).max(POLL_MIN_MS);
+        let half_grace = self.turn_grace_s.saturating_mul(500).max(POLL_MIN_MS);
+        wanted.max(POLL_MIN_MS).min(half_low).min(half_grace).min(POLL_MAX_MS)
+    }
+}
+
+/// When somebody who joins a lane behind `waiting` others is told to ask again, at the latest.
+pub(super) fn newcomer_asks_after(settings: &RoomSettings, waiting: u64, pace: Pace) -> Duration {
+    let polls = PollBounds {
+        waiting,
+        budget_per_s: settings.poll_budget_per_s,
+        turn_grace_s: settings.turn_grace.as_secs(),
     };
-    let half_low = eta.low_s.saturating_mul(500).max(POLL_MIN_MS);
-    let half_grace = snapshot.turn_grace_s.saturating_mul(500).max(POLL_MIN_MS);
-    let delta = wanted.max(POLL_MIN_MS).min(half_low).min(half_grace).min(POLL_MAX_MS);
-    spread(delta, number.0 ^ snapshot.tick.rotate_left(32))
+    let interval_ms = polls.interval_ms(pace, eta(pace, waiting));
+    Duration::from_millis(interval_ms.saturating_mul(6).div_ceil(5))
 }
 
 /// `delta` times 0.8 to 1.2, the same for the same seed: the crowd is spread without a random source.
@@ -123,6 +157,7 @@ mod tests {
             speed_error_pct,
             moved_at_ms: NOW.as_millis(),
             turn_end_number: TicketNumber(serving.saturating_sub(100)),
+            ahead: Vec::new(),
         };
         Snapshot {
             v: 1,

@@ -30,6 +30,10 @@ pub(crate) fn device(id: u16) -> DeviceHash {
     DeviceHash([high, low, 0, 0, 0, 0, 0, 1])
 }
 
+pub(crate) fn request(id: u16, may_enter: bool) -> JoinRequest {
+    JoinRequest { lane: LaneId(0), device: device(id), presented: None, may_enter }
+}
+
 pub(crate) struct Driven {
     pub(crate) room: Room,
     pub(crate) law: Law,
@@ -56,8 +60,7 @@ impl Driven {
 
     /// The place, and whether it is inside.
     pub(crate) fn joins(&mut self, id: u16, may_enter: bool) -> (Place, bool) {
-        let request = JoinRequest { lane: LaneId(0), device: device(id), presented: None, may_enter };
-        let joined = self.room.join(self.now, request).expect("an open room takes joins");
+        let joined = self.room.join(self.now, request(id, may_enter)).expect("an open room takes joins");
         (joined.place, joined.session.is_some())
     }
 

@@ -1,5 +1,7 @@
 //! Who comes, when, and what each will do: everything that chance decides before the sale.
 
+use shared::wire::EtaRange;
+
 use crate::scenario::{Arrivals, Crowd, Habit, Scenario, Spread, Stay};
 
 /// One buyer. A run has up to millions of them.
@@ -26,6 +28,10 @@ pub(crate) struct Buyer {
     pub(crate) number: u32,
     /// The lowest position shown so far.
     pub(crate) shown: u64,
+    /// When the join went through.
+    pub(crate) joined_ms: u32,
+    /// What was told two minutes later: when, and how long the wait was to last.
+    pub(crate) eta: Option<(u32, EtaRange)>,
     /// The newest snapshot seen.
     pub(crate) seen_tick: u64,
     /// Waking after a sleep, 0 before.
@@ -83,6 +89,8 @@ fn buyer(crowd: &Crowd, scenario: &Scenario, chance: &mut fastrand::Rng) -> Buye
         faults: 0,
         number: 0,
         shown: u64::MAX,
+        joined_ms: 0,
+        eta: None,
         seen_tick: 0,
         woke_ms: 0,
         refused_ms: 0,
@@ -104,7 +112,7 @@ fn stay_ms(stay: Stay, most_ms: u32, chance: &mut fastrand::Rng) -> u32 {
 fn arrival_s(arrivals: Arrivals, chance: &mut fastrand::Rng) -> f64 {
     match arrivals {
         Arrivals::Batch { at_s } => at_s + 2.0 * chance.f64(),
-        Arrivals::Steady { over_s } => over_s * chance.f64(),
+        Arrivals::Steady { from_s, over_s } => from_s + over_s * chance.f64(),
         Arrivals::RampAndDecay { ramp_s, decay_s } => {
             // The flow grows linearly to its peak: half of `ramp_s` at the peak flow come before it.
             let before = ramp_s / 2.0;

@@ -21,6 +21,10 @@ pub enum Figure {
     DoorWaitP95,
     /// The longest of these waits, in seconds.
     DoorWaitMost,
+    /// The longest wait from the join to the entry, in seconds.
+    WaitMost,
+    /// Share of buyers who were called within the range that they were told two minutes after they had joined, in percent.
+    EtaKept,
     /// Share of pairs in the wrong order within a lane, in percent.
     InversionsPercent,
     /// How often one buyer was overtaken at most, among those called after the first fill, in seconds of the lane's flow:
@@ -42,7 +46,7 @@ pub enum Figure {
 
 impl Figure {
     /// All figures, in the order of the table.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::CountedUse,
         Self::CountedUseAfterFill,
         Self::TrueUse,
@@ -50,6 +54,8 @@ impl Figure {
         Self::NeverServed,
         Self::DoorWaitP95,
         Self::DoorWaitMost,
+        Self::WaitMost,
+        Self::EtaKept,
         Self::InversionsPercent,
         Self::OvertakesMost,
         Self::JainP5,
@@ -70,6 +76,8 @@ impl Figure {
             Self::NeverServed => "never served",
             Self::DoorWaitP95 => "door wait p95, s",
             Self::DoorWaitMost => "door wait most, s",
+            Self::WaitMost => "wait most, s",
+            Self::EtaKept => "estimate kept, %",
             Self::InversionsPercent => "inversions, %",
             Self::OvertakesMost => "most overtakes, s of flow",
             Self::JainP5 => "Jain p5",

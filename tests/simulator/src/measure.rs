@@ -21,6 +21,9 @@ pub struct Measured {
     lanes: Vec<LaneMeasured>,
     /// Waits at the door by tenths of a second.
     door_waits: Vec<u32>,
+    waits_most_ms: u32,
+    /// Estimates: told, and kept.
+    etas: (u32, u32),
     /// Lanes of all entries, in their order.
     entries: Vec<u8>,
     filled_ms: Option<u32>,
@@ -61,6 +64,8 @@ impl Measured {
             never_served: 0,
             lanes: vec![lane; lanes],
             door_waits: Vec::new(),
+            waits_most_ms: 0,
+            etas: (0, 0),
             entries: Vec::new(),
             filled_ms: None,
             last_entry_ms: 0,
@@ -104,6 +109,12 @@ impl Measured {
             self.door_waits[tenth] += 1;
         }
         if buyer.polls_as_told() {
+            self.waits_most_ms = self.waits_most_ms.max(now_ms - buyer.joined_ms);
+            if let Some((at_ms, eta)) = buyer.eta {
+                let waited_s = u64::from(called_ms.saturating_sub(at_ms)).div_ceil(1_000);
+                let is_kept = (eta.low_s..=eta.high_s).contains(&waited_s);
+                self.etas = (self.etas.0 + 1, self.etas.1 + u32::from(is_kept));
+            }
             let first_try_ms = if buyer.refused_ms == 0 { now_ms } else { buyer.refused_ms };
             self.delays_most_ms = self.delays_most_ms.max(first_try_ms.saturating_sub(called_ms));
             let lately = lane.entries.iter().rev().take_while(|&&at| at + 10_000 > now_ms).count() as u32;
@@ -136,6 +147,8 @@ impl Measured {
             (Figure::NeverServed, Some(f64::from(self.never_served))),
             (Figure::DoorWaitP95, Some(self.door_wait_s(0.95))),
             (Figure::DoorWaitMost, Some(self.door_wait_s(1.0))),
+            (Figure::WaitMost, Some(f64::from(self.waits_most_ms) / 1_000.0)),
+            (Figure::EtaKept, self.eta_kept()),
             (Figure::InversionsPercent, (pairs > 0).then(|| inverted as f64 * 100.0 / pairs as f64)),
             (Figure::OvertakesMost, Some(self.overtakes_most_s())),
             (Figure::JainP5, self.jain_p5(scenario)),
@@ -205,6 +218,11 @@ impl Measured {
         let last =
             calls.filter(|sample| sample.calls > 0 && !sample.standstill).map(|sample| sample.at_s).max();
         Some(last.map_or(0.0, |last| f64::from(last - away.from_s)))
+    }
+
+    fn eta_kept(&self) -> Option<f64> {
+        let (told, kept) = self.etas;
+        (told > 0).then(|| f64::from(kept) * 100.0 / f64::from(told))
     }
 
     fn polls_most(&self) -> Option<f64> {

@@ -11,7 +11,7 @@ use crate::{
 };
 use shared::{
     ids::{EventId, Place, TicketNumber},
-    room::{Action, Law, Planted, Room, Standstill, snapshot},
+    room::{Action, Heard, Law, Planted, Room, Standstill, snapshot},
     time::Timestamp,
     wire::Snapshot,
 };
@@ -74,6 +74,8 @@ pub(crate) struct World<'a> {
     pub(crate) now_ms: u32,
     /// What the coming sample counts up.
     pub(crate) sample: Sample,
+    /// Polls that the edges have seen and not told yet.
+    pub(crate) heard: Vec<Heard>,
     /// Present buyers: all, called or inside at least once, with their visit over.
     pub(crate) present: u32,
     pub(crate) served: u32,
@@ -113,6 +115,7 @@ impl<'a> World<'a> {
             buyers,
             now_ms: 0,
             sample: Sample::default(),
+            heard: Vec::new(),
             present: present as u32,
             served: 0,
             done: 0,
@@ -142,11 +145,13 @@ impl<'a> World<'a> {
 
     /// One second of the server's clock.
     fn second(&mut self) {
+        let heard = std::mem::take(&mut self.heard);
         if self.has(TroubleKind::ServerAway) {
             self.take_sample(0, false);
             return;
         }
         let now = self.now();
+        self.room.hear(now, &heard);
         let action = if self.has(TroubleKind::Paused) { Action::Pause } else { Action::Open };
         // An open room pauses and goes on: nothing is refused.
         let _ = self.room.operate(now, "simulator", action);
@@ -154,7 +159,7 @@ impl<'a> World<'a> {
         let order = self.law.decide(self.room.settings(), &facts);
         let facts = self.room.call(now, &order);
         let free = self.room.session_free(now);
-        let told = snapshot(&self.event, self.room.settings(), &facts, &self.law, &order, free, self.planted);
+        let told = snapshot(&self.event, self.room.settings(), &facts, &order, free, self.planted);
         // What a store would have written.
         drop(self.room.take_changes());
         self.snapshots.push_back((self.now_ms, told));

@@ -67,6 +67,8 @@ pub enum Arrivals {
     },
     /// Evenly.
     Steady {
+        /// From this second on.
+        from_s: f64,
         /// Over so many seconds.
         over_s: f64,
     },

@@ -69,7 +69,10 @@ fn crowds() -> Vec<Scenario> {
             ..opening("ramp", "people come over ten minutes, with a peak", 0, 0.0)
         },
         Scenario {
-            crowds: vec![Crowd { arrivals: Arrivals::Steady { over_s: 1_500.0 }, ..crowd(30_000, 0.2) }],
+            crowds: vec![Crowd {
+                arrivals: Arrivals::Steady { from_s: 0.0, over_s: 1_500.0 },
+                ..crowd(30_000, 0.2)
+            }],
             marks: marks(&[]),
             ..opening("steady", "a little more than the shop can take, evenly", 0, 0.0)
         },
@@ -88,8 +91,20 @@ fn crowds() -> Vec<Scenario> {
             marks: marks(&[]),
             ..opening("sent_twice", "30 % of the calls arrive twice", 20_000, 0.6)
         },
+        ghosts(),
         two_lanes(),
     ]
+}
+
+/// Everybody who opened the sale has left, the shop is empty, and now and then somebody comes.
+fn ghosts() -> Scenario {
+    let few = Arrivals::Steady { from_s: 300.0, over_s: 1_200.0 };
+    Scenario {
+        crowds: vec![crowd(5_000, 1.0), Crowd { arrivals: few, ..crowd(40, 0.0) }],
+        room: room(200, 20),
+        marks: marks(&[at_most(Figure::WaitMost, 20.0)]),
+        ..opening("ghosts", "5,000 have left without a word, 40 come later", 0, 0.0)
+    }
 }
 
 /// Members have three times the weight and show up more often; the third lane stays empty.
@@ -129,7 +144,7 @@ fn edges() -> Vec<Scenario> {
         },
         Scenario {
             room: room(1, 1),
-            crowds: vec![Crowd { arrivals: Arrivals::Steady { over_s: 60.0 }, ..crowd(2, 0.0) }],
+            crowds: vec![Crowd { arrivals: Arrivals::Steady { from_s: 0.0, over_s: 60.0 }, ..crowd(2, 0.0) }],
             marks: marks(&[]),
             ..opening("one_waits", "one inside, one waits", 0, 0.0)
         },

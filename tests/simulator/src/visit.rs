@@ -12,8 +12,8 @@ use crate::{
 use shared::{
     http::language::Language,
     ids::{DeviceHash, LaneId},
-    room::{EnterRefusal, JoinRequest, Session, status},
-    wire::TicketState,
+    room::{EnterRefusal, Heard, JoinRequest, Session, status},
+    wire::{EtaRange, TicketState},
 };
 use std::time::Duration;
 
@@ -38,7 +38,9 @@ impl World<'_> {
         let request = JoinRequest { lane, device: device(id), presented: None, may_enter: true };
         let Ok(joined) = self.room.join(self.now(), request) else { return self.try_later(id) };
         self.watch.joined(self.now_ms, id, joined.place);
-        self.buyer(id).number = joined.place.number.0 as u32;
+        let joined_ms = self.now_ms;
+        let buyer = self.buyer(id);
+        (buyer.number, buyer.joined_ms) = (joined.place.number.0 as u32, joined_ms);
         if self.sent_twice() {
             let again = self.room.join(self.now(), request);
             if again.map(|again| (again.place, again.existed)) != Ok((joined.place, true)) {
@@ -84,12 +86,15 @@ impl World<'_> {
         if is_news {
             self.buyer(id).seen_tick = tick;
             self.note_position(id, told.position);
+            self.note_eta(id, told.eta);
         }
-        if told.state == TicketState::Waiting && !newest && self.chance.f64() < TRIES_EARLY {
+        let may_try = told.state == TicketState::Waiting && !newest && self.reaches_server();
+        if may_try && self.chance.f64() < TRIES_EARLY {
             self.buyer(id).state = State::AtDoor;
             return self.redeem(id);
         }
         if told.state == TicketState::Waiting {
+            self.heard.push(Heard { place, again: Duration::from_millis(told.next_poll_ms) });
             let asleep_ms = self.sleep_ms(id);
             let again_ms = match self.buyer(id).habit {
                 Habit::Bot => 1_000,
@@ -112,6 +117,14 @@ impl World<'_> {
         buyer.shown = to;
         if to > from {
             self.watch.report(now_ms, Violation::PositionRose { number, from, to });
+        }
+    }
+
+    fn note_eta(&mut self, id: u32, eta: Option<EtaRange>) {
+        let now_ms = self.now_ms;
+        let buyer = self.buyer(id);
+        if buyer.eta.is_none() && now_ms >= buyer.joined_ms + ETA_KNOWN_MS {
+            buyer.eta = eta.map(|eta| (now_ms, eta));
         }
     }
 
@@ -307,6 +320,8 @@ const RENEW_AGAIN_MS: u32 = Duration::from_secs(5).as_millis() as u32;
 const TRY_AGAIN_SHARE: f64 = 0.02;
 /// Share of the polls of waiting buyers after which they try the door, although it is not their turn.
 const TRIES_EARLY: f64 = 0.002;
+/// The first estimates of a sale are guesses.
+const ETA_KNOWN_MS: u32 = 120_000;
 const ASKS_AGAIN_MS: u32 = 5_000;
 const FALLS_ASLEEP: f64 = 0.2;
 const SLEEP_MS: std::ops::Range<u32> = 60_000..600_000;

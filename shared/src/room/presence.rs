@@ -1,0 +1,193 @@
+//! Who of those who wait is still there, by what was heard of them.
+//!
+//! A waiting buyer is told when to ask again. Who does not ask for longer than that has left, as far as anybody can see: the
+//! number is called along with those before and behind it, nobody is expected to come for it, and it holds nobody up. It loses
+//! nothing: whoever comes back is counted again, and has a turn like everybody else.
+
+use crate::ids::TicketNumber;
+use core::time::Duration;
+use std::collections::VecDeque;
+
+/// When each waiting number's silence becomes an absence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Presence {
+    first: TicketNumber,
+    /// By number, from `first` on: the second of the room's time at which its owner counts as gone, or [`GONE`]; with [`UNHEARD`]
+    /// before anything was heard since the join.
+    due_s: VecDeque<u32>,
+}
+
+/// Up to when silence says something of those who are silent.
+///
+/// Where nothing is heard of anybody, it is the way to them that is broken, and nobody is gone. When something is heard again,
+/// those who could not get through come back within a minute or so: as long as they do, nobody else is gone either.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Hearing {
+    /// Who was due before this second of the room's time is gone.
+    trusted_s: u32,
+    heard_at_s: Option<u32>,
+    /// Since then something was heard again and again, and nobody has come back from a longer silence.
+    steady_since_s: u32,
+    lags: bool,
+}
+
+/// Seconds as [`Presence`] counts them: of the room's time, rounded down.
+pub(super) fn second_of(up: Duration) -> u32 {
+    u32::try_from(up.as_secs()).unwrap_or(u32::MAX)
+}
+
+/// When a buyer counts as gone who was told at `now_s` to ask again after `again`.
+pub(super) fn due_s(now_s: u32, again: Duration) -> u32 {
+    newcomer_due_s(now_s, again.max(HIDDEN_TAB))
+}
+
+/// The same for one who has just joined, so that the tab is seen. Those of whom nothing was heard yet must be those who were not to ask
+/// yet: what is learnt of them would not hold for others.
+pub(super) fn newcomer_due_s(now_s: u32, again: Duration) -> u32 {
+    now_s.saturating_add(second_of(again)).saturating_add(ON_THE_WAY_S)
+}
+
+impl Presence {
+    pub(super) fn new(first: TicketNumber) -> Self {
+        Self { first, due_s: VecDeque::new() }
+    }
+
+    /// Makes the numbers from `first` to before `end` those that wait; who is new among them is due at `due_s`.
+    pub(super) fn cover(&mut self, first: TicketNumber, end: TicketNumber, due_s: u32) {
+        while self.first < first && self.due_s.pop_front().is_some() {
+            self.first = self.first.next();
+        }
+        self.first = self.first.max(first);
+        let waiting = usize::try_from(end.0.saturating_sub(self.first.0)).unwrap_or(usize::MAX);
+        self.due_s.resize(waiting, due_s | UNHEARD);
+    }
+
+    /// Whether something was heard of the owner of a waiting `number` after the join.
+    pub(super) fn is_heard(&self, number: TicketNumber) -> bool {
+        self.index(number).and_then(|index| self.due_s.get(index)).is_some_and(|due| due & UNHEARD == 0)
+    }
+
+    /// Whether the owner of a waiting `number` has left, as far as anybody can see.
+    pub(super) fn is_gone(&self, number: TicketNumber) -> bool {
+        self.index(number).and_then(|index| self.due_s.get(index)) == Some(&GONE)
+    }
+
+    /// Something was heard of `number`: when it was due before, [`GONE`] if its owner counted as gone; `None` where it does not wait.
+    pub(super) fn hear(&mut self, number: TicketNumber, due_s: u32) -> Option<u32> {
+        let index = self.index(number)?;
+        self.due_s.get_mut(index).map(|due| core::mem::replace(due, due_s) & !UNHEARD)
+    }
+
+    /// Marks `number` as gone where it was due before `trusted_s`; true where it was not marked before.
+    pub(super) fn give_up(&mut self, number: TicketNumber, trusted_s: u32) -> bool {
+        let Some(due) = self.index(number).and_then(|index| self.due_s.get_mut(index)) else { return false };
+        let gives_up = *due != GONE && (*due & !UNHEARD) < trusted_s;
+        if gives_up {
+            *due = GONE;
+        }
+        gives_up
+    }
+
+    fn index(&self, number: TicketNumber) -> Option<usize> {
+        usize::try_from(number.0.checked_sub(self.first.0)?).ok()
+    }
+}
+
+impl Hearing {
+    /// Something was heard at `now_s` of somebody who had been due at `was_due_s`.
+    pub(super) fn note(&mut self, now_s: u32, was_due_s: Option<u32>) {
+        let is_back = self.lags && was_due_s.is_some_and(|due| due != GONE && due < now_s);
+        if is_back || self.is_silent(now_s) {
+            self.steady_since_s = now_s;
+        }
+        self.heard_at_s = Some(now_s);
+    }
+
+    /// A tick at `now_s`: who is due before the second that is returned is gone.
+    pub(super) fn tick(&mut self, now_s: u32) -> u32 {
+        if self.is_silent(now_s) {
+            self.lags = true;
+        } else if !self.lags || now_s.saturating_sub(self.steady_since_s) >= STEADY_S {
+            self.lags = false;
+            self.trusted_s = now_s;
+        }
+        self.trusted_s
+    }
+
+    fn is_silent(&self, now_s: u32) -> bool {
+        self.heard_at_s.is_none_or(|heard| now_s.saturating_sub(heard) > SILENT_S)
+    }
+}
+
+/// The second of whoever counts as gone.
+pub(super) const GONE: u32 = 0;
+const UNHEARD: u32 = 1 << 31;
+/// Browsers let the timers of a hidden tab run once a minute.
+const HIDDEN_TAB: Duration = Duration::from_secs(61);
+/// 5 s for the age of a snapshot, 2 s for a batch of polls to travel, and as much again. More than [`SILENT_S`], so that nobody is gone
+/// by the silence of all.
+const ON_THE_WAY_S: u32 = 14;
+/// After so long without a word of anybody, the way to the buyers is taken to be broken.
+const SILENT_S: u32 = 10;
+/// So long after everybody's silence something must have been heard without anybody coming back from it.
+const STEADY_S: u32 = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first second at which one is gone who was due at `due_s`, when something is heard of others at `heard`.
+    fn gone_at(due_s: u32, heard: impl Fn(u32) -> Option<u32>) -> Option<u32> {
+        let mut hearing = Hearing::default();
+        (1..1_000).find(|&now_s| {
+            if let Some(was_due_s) = heard(now_s) {
+                hearing.note(now_s, Some(was_due_s));
+            }
+            hearing.tick(now_s) > due_s
+        })
+    }
+
+    #[test]
+    fn the_silent_are_gone_when_others_are_heard() {
+        assert_eq!(gone_at(100, |now_s| Some(now_s + 75)), Some(101));
+        assert_eq!(gone_at(100, |_| None), None, "nobody is heard: nobody is gone");
+    }
+
+    /// A line of people who left, and one who comes after ten minutes.
+    #[test]
+    fn one_who_is_heard_is_enough_to_know_that_the_others_are_gone() {
+        let arrival = |now_s| (now_s >= 600 && (now_s - 600) % 5 == 0).then_some(now_s + 75);
+        assert_eq!(gone_at(75, arrival), Some(605));
+    }
+
+    #[test]
+    fn after_a_loss_of_the_network_nobody_is_gone_while_others_still_come_back() {
+        let heard = |now_s: u32| match now_s {
+            ..100 | 281.. => Some(now_s + 75),
+            220..=280 => Some(120),
+            _ => None,
+        };
+        assert_eq!(gone_at(120, heard), Some(285));
+    }
+
+    #[test]
+    fn numbers_come_at_the_end_and_go_at_the_front() {
+        let number = TicketNumber;
+        let mut presence = Presence::new(number(1));
+        presence.cover(number(1), number(4), 50);
+        assert!(!presence.give_up(number(2), 50));
+        assert!(presence.give_up(number(2), 51));
+        assert!(!presence.give_up(number(2), 99), "once");
+        assert!(presence.is_gone(number(2)));
+        presence.cover(number(2), number(6), 90);
+        assert!(presence.is_gone(number(2)));
+        assert_eq!(presence.hear(number(2), 95), Some(GONE));
+        assert_eq!((presence.is_gone(number(2)), presence.hear(number(1), 95)), (false, None));
+        presence.cover(number(9), number(9), 90);
+        assert_eq!(presence.due_s.len(), 0);
+        presence.cover(number(9), number(10), 90);
+        assert!(!presence.is_heard(number(9)));
+        assert_eq!(presence.hear(number(9), 95), Some(90));
+        assert!(presence.is_heard(number(9)));
+    }
+}
