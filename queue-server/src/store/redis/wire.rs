@@ -166,6 +166,8 @@ impl Wire {
             Ok(Err(LinkError::Gone)) => Err(KeepError::Gone),
             Ok(Err(LinkError::Refused(error))) => Err(KeepError::Refused(error)),
             Err(_) => {
+                // A link that counts as lost connects anew, as a task.
+                let _entered = self.runtime.enter();
                 self.link.silent();
                 Err(KeepError::Gone)
             }
