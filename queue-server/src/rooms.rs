@@ -103,7 +103,12 @@ impl ActiveRoom {
 
 /// What the configuration says of an event, as its room needs it.
 pub fn room_settings(event: &EventConfig) -> RoomSettings {
-    let lane = |lane: &LaneConfig| LaneSettings { name: lane.name.clone(), weight: lane.weight };
+    let lane = |lane: &LaneConfig| LaneSettings {
+        name: lane.name.clone(),
+        weight: lane.weight,
+        floor_pct: lane.floor_pct,
+        ceiling_pct: lane.ceiling_pct,
+    };
     RoomSettings {
         capacity: event.capacity,
         admission_rate_per_s: event.admission_rate_per_s,

@@ -280,6 +280,10 @@ fn names_are_given_once() {
     let lanes = "[[event.lane]]\nname = \"a\"\nweight = 1\n[[event.lane]]\nname = \"a\"\nweight = 1001\n";
     let weight = "f:25: event[0].lane[1].weight: write a whole number from 1 to 1000; got 1001";
     check_appended(lanes, &[&again(24, "event[0].lane[1].name", "a", 21), weight]);
+    let bounds = "[[event.lane]]\nname = \"a\"\nfloor_pct = 60\nceiling_pct = 50\n[[event.lane]]\nname = \"b\"\nfloor_pct = 41\n";
+    let ceiling = "f:23: event[0].lane[0].ceiling_pct: write a whole number from 60 to 100; got 50";
+    let floors = "f:24: event[0].lane[1]: the floors of all lanes together are at most 100 percent";
+    check_appended(bounds, &[ceiling, floors]);
     let policies =
         "[[policy]]\nname = \"p\"\nkey = \"ip\"\nburst_capacity = 1\nrate = 1\nperiod_ms = 1\n".repeat(2);
     check_appended(&policies, &[&again(27, "policy[1].name", "p", 21)]);

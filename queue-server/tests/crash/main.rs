@@ -236,6 +236,6 @@ fn settings() -> RoomSettings {
         phase: Phase::Open,
         opens_at: None,
         closes_at: None,
-        lanes: vec![LaneSettings { name: "guest".to_owned(), weight: 1 }],
+        lanes: vec![LaneSettings::weighing("guest", 1)],
     }
 }

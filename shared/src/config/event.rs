@@ -57,6 +57,10 @@ pub struct LaneConfig {
     pub name: String,
     /// Share of admissions relative to the other lanes: 1 to 1,000.
     pub weight: u32,
+    /// At least so many percent of the admissions while people wait in it: 0 to 100, 0 by default; at most 100 in all lanes together.
+    pub floor_pct: u32,
+    /// At most so many percent while people wait in other lanes: from the floor to 100, the default.
+    pub ceiling_pct: u32,
 }
 
 impl EventConfig {
@@ -159,18 +163,25 @@ fn read_skus(
 fn read_lanes(section: &mut Section<'_>) -> Vec<LaneConfig> {
     let mut names = Unique::new();
     let mut lanes = Vec::new();
+    let mut floors_pct = 0_u32;
     for mut lane in section.tables("lane", LANES_MAX) {
         let value = lane.required("name", "\"<name>\"");
         let weight = lane.number_or("weight", 1..=1000, 1);
+        let floor_pct = lane.number_or("floor_pct", 0..=100, 0);
+        let ceiling_pct = lane.number_or("ceiling_pct", floor_pct.max(1)..=100, 100);
+        floors_pct = floors_pct.saturating_add(floor_pct);
+        if floors_pct > 100 {
+            lane.error("the floors of all lanes together are at most 100 percent");
+        }
         let name = value.as_ref().and_then(|value| value.parsed(parse_name));
         if let (Some(value), Some(name)) = (value, name) {
             names.claim(name.clone(), &name, &value);
-            lanes.push(LaneConfig { name, weight });
+            lanes.push(LaneConfig { name, weight, floor_pct, ceiling_pct });
         }
         lane.finish();
     }
     if lanes.is_empty() {
-        lanes.push(LaneConfig { name: "guest".to_owned(), weight: 1 });
+        lanes.push(LaneConfig { name: "guest".to_owned(), weight: 1, floor_pct: 0, ceiling_pct: 100 });
     }
     lanes
 }

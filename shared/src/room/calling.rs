@@ -5,6 +5,7 @@ use super::{
     facts::{Facts, LaneFacts},
     forecast::{Forecast, SHOW_UP_MIN_PPM, median_s},
     pace::Paces,
+    shares::{Claim, shares},
     stride::{Contender, Strides},
 };
 use crate::{
@@ -143,18 +144,7 @@ impl Law {
             Some(Standstill::RedemptionsStopped) if facts.tick.is_multiple_of(PROBE_EVERY) => (PPM, 1),
             _ => (0, 0),
         };
-        let contenders: Vec<Contender> = facts
-            .lanes
-            .iter()
-            .zip(&forecasts)
-            .zip(&settings.lanes)
-            .map(|((lane, forecast), lane_settings)| Contender {
-                callable: callable(facts, lane, forecast),
-                show_up_ppm: forecast.show_up_ppm,
-                served_micro: served_micro(lane, forecast),
-                weight: if self.planted.has(Fault::WeightsForgotten) { 1 } else { lane_settings.weight },
-            })
-            .collect();
+        let contenders = self.contenders(settings, facts, &forecasts);
         let calls = self.strides.share(&contenders, budget_micro, most);
         let called_micro = calls.iter().fold(0_u64, |sum, &(lane, count)| {
             let show_up = contenders.get(usize::from(lane.0)).map_or(PPM, |lane| lane.show_up_ppm);
@@ -167,6 +157,28 @@ impl Law {
             .map(|(lane, forecast)| self.paces.of(settings, lane, forecast.line_show_up_ppm))
             .collect();
         CallOrder { calls, expected, standstill, share: self.heeded.share, paces }
+    }
+
+    fn contenders(&self, settings: &RoomSettings, facts: &Facts, forecasts: &[Forecast]) -> Vec<Contender> {
+        let claims: Vec<Claim> = settings
+            .lanes
+            .iter()
+            .zip(&facts.lanes)
+            .map(|(lane, facts)| Claim {
+                weight: if self.planted.has(Fault::WeightsForgotten) { 1 } else { lane.weight },
+                floor_pct: lane.floor_pct,
+                ceiling_pct: lane.ceiling_pct,
+                is_busy: facts.waiting > 0,
+            })
+            .collect();
+        let lanes = facts.lanes.iter().zip(forecasts).zip(shares(&claims));
+        let contender = |((lane, forecast), share): ((&LaneFacts, &Forecast), u64)| Contender {
+            callable: callable(facts, lane, forecast),
+            show_up_ppm: forecast.show_up_ppm,
+            served_micro: served_micro(lane, forecast),
+            share,
+        };
+        lanes.map(contender).collect()
     }
 
     /// Compares arrivals with what was expected, and stops or resumes calling.

@@ -25,6 +25,7 @@ mod presence;
 mod record;
 mod sessions;
 mod settings;
+mod shares;
 mod snapshot;
 mod spent;
 mod status;

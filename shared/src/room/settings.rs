@@ -39,4 +39,15 @@ pub struct LaneSettings {
     pub name: String,
     /// Its share of the calls against the other lanes' weights, from 1.
     pub weight: u32,
+    /// At least so many percent of the calls are its own while people wait in it: 0 to 100, all lanes together at most 100.
+    pub floor_pct: u32,
+    /// At most so many percent while people wait in other lanes: the floor to 100. What nobody else wants is its own all the same.
+    pub ceiling_pct: u32,
+}
+
+impl LaneSettings {
+    /// A lane that shares by its weight alone.
+    pub fn weighing(name: &str, weight: u32) -> Self {
+        Self { name: name.to_owned(), weight, floor_pct: 0, ceiling_pct: 100 }
+    }
 }

@@ -7,8 +7,14 @@ use crate::ids::LaneId;
 /// A lane has gone as far as its buyers have come in or are expected: a wrong expectation is made up for when they have come or not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Strides {
-    /// How far each lane was carried while nobody waited in it.
-    carried: Vec<u64>,
+    lanes: Vec<Track>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Track {
+    at: i64,
+    /// The buyers up to whom the lane has gone, in millionths.
+    served_micro: u64,
 }
 
 /// What one lane brings to a round of calls.
@@ -18,32 +24,27 @@ pub(super) struct Contender {
     pub(super) callable: u64,
     /// Expected redemptions per call, in ppm, from 1.
     pub(super) show_up_ppm: u64,
-    /// Its weight, from 1.
-    pub(super) weight: u32,
+    /// Its share of this round against the others', from 1.
+    pub(super) share: u64,
     /// Buyers who have come so far or are expected, in millionths.
     pub(super) served_micro: u64,
 }
 
-/// Track length of one redemption at weight 1, per ppm of it.
+/// Track length of one redemption at share 1, per ppm of it.
 const SCALE: u64 = 1_000;
 
 impl Contender {
-    fn track(&self, micro: u64) -> u64 {
-        micro.saturating_mul(SCALE).checked_div(u64::from(self.weight.max(1))).unwrap_or(u64::MAX)
+    fn track(&self, micro: u64) -> i64 {
+        let length = micro.saturating_mul(SCALE).checked_div(self.share.max(1)).unwrap_or(0);
+        i64::try_from(length).unwrap_or(i64::MAX)
     }
 }
 
 impl Strides {
     /// Shares `budget_micro` expected redemptions (in millionths) among the lanes, at most `most` calls.
     pub(super) fn share(&mut self, lanes: &[Contender], budget_micro: u64, most: u64) -> Vec<(LaneId, u32)> {
-        if self.carried.is_empty() {
-            self.start_level(lanes);
-        }
-        let mut passed: Vec<u64> = lanes
-            .iter()
-            .zip(&self.carried)
-            .map(|(lane, carried)| lane.track(lane.served_micro).saturating_add(*carried))
-            .collect();
+        self.catch_up(lanes);
+        let mut passed: Vec<i64> = self.lanes.iter().map(|track| track.at).collect();
         let mut calls = vec![0_u32; lanes.len()];
         let mut left_micro = budget_micro;
         for _ in 0..most {
@@ -63,21 +64,29 @@ impl Strides {
         ids.zip(calls).filter(|&(_, count)| count > 0).collect()
     }
 
-    /// Whoever takes over the calls owes nobody for what was before.
-    fn start_level(&mut self, lanes: &[Contender]) {
-        let far = lanes.iter().map(|lane| lane.track(lane.served_micro)).max().unwrap_or(0);
-        self.carried = lanes.iter().map(|lane| far.saturating_sub(lane.track(lane.served_micro))).collect();
+    /// Moves each lane by what was served since the last round, at the share that it has now. Whoever takes over the calls owes nobody
+    /// for what was before.
+    fn catch_up(&mut self, lanes: &[Contender]) {
+        if self.lanes.is_empty() {
+            self.lanes = lanes.iter().map(|lane| Track { at: 0, served_micro: lane.served_micro }).collect();
+        }
+        for (track, lane) in self.lanes.iter_mut().zip(lanes) {
+            let ahead = lane.track(lane.served_micro.saturating_sub(track.served_micro));
+            let back = lane.track(track.served_micro.saturating_sub(lane.served_micro));
+            track.at = track.at.saturating_add(ahead).saturating_sub(back);
+            track.served_micro = lane.served_micro;
+        }
     }
 
     /// A lane without waiters earns nothing: when it wakes it goes on from where the busy ones are.
-    fn carry_sleepers(&mut self, lanes: &[Contender], passed: &[u64]) {
-        let busy = |(_, lane): &(&u64, &Contender)| lane.callable > 0;
+    fn carry_sleepers(&mut self, lanes: &[Contender], passed: &[i64]) {
+        let busy = |(_, lane): &(&i64, &Contender)| lane.callable > 0;
         let Some(floor) = passed.iter().zip(lanes).filter(busy).map(|(passed, _)| *passed).min() else {
             return;
         };
-        for ((carried, passed), lane) in self.carried.iter_mut().zip(passed).zip(lanes) {
+        for (track, lane) in self.lanes.iter_mut().zip(lanes) {
             if lane.callable == 0 {
-                *carried = carried.saturating_add(floor.saturating_sub(*passed));
+                track.at = track.at.max(floor);
             }
         }
     }
@@ -92,8 +101,8 @@ fn can_call(lanes: &[Contender], calls: &[u32], index: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn lane(callable: u64, weight: u32) -> Contender {
-        Contender { callable, show_up_ppm: 1_000_000, weight, served_micro: 0 }
+    fn lane(callable: u64, share: u64) -> Contender {
+        Contender { callable, show_up_ppm: 1_000_000, share, served_micro: 0 }
     }
 
     #[test]
@@ -128,6 +137,18 @@ mod tests {
         assert_eq!(strides.share(&lanes, 20_000_000, 100), [(LaneId(0), 10), (LaneId(1), 10)]);
         (lanes[0].served_micro, lanes[1].served_micro) = (10_000_000, 4_000_000);
         assert_eq!(strides.share(&lanes, 10_000_000, 100), [(LaneId(0), 2), (LaneId(1), 8)]);
+    }
+
+    /// A share that changes, because a floor or a ceiling begins to bind, says nothing of what was served before.
+    #[test]
+    fn another_share_counts_from_now_on() {
+        let mut strides = Strides::default();
+        let mut lanes = [lane(1_000, 1), lane(1_000, 1)];
+        assert_eq!(strides.share(&lanes, 20_000_000, 100), [(LaneId(0), 10), (LaneId(1), 10)]);
+        (lanes[0].served_micro, lanes[1].served_micro) = (10_000_000, 10_000_000);
+        strides.share(&lanes, 0, 0);
+        lanes[0].share = 3;
+        assert_eq!(strides.share(&lanes, 20_000_000, 100), [(LaneId(0), 15), (LaneId(1), 5)]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) fn settings(capacity: u32) -> RoomSettings {
         phase: Phase::Open,
         opens_at: None,
         closes_at: None,
-        lanes: vec![LaneSettings { name: "guest".to_owned(), weight: 1 }],
+        lanes: vec![LaneSettings::weighing("guest", 1)],
     }
 }
 

@@ -32,6 +32,8 @@ pub enum Figure {
     OvertakesMost,
     /// Jain's index of entries ÷ weight over 1,000 entries, fifth percentile.
     JainP5,
+    /// Least share of a lane among 1,000 entries ÷ its floor, or its ceiling ÷ its share, while people waited in all lanes.
+    BoundsKept,
     /// Seconds from the loss of the network to the last call that was no probe.
     CallingStopsAfter,
     /// The longest time from a call to the first try at the door, of buyers who polled as told, in seconds.
@@ -46,7 +48,7 @@ pub enum Figure {
 
 impl Figure {
     /// All figures, in the order of the table.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::CountedUse,
         Self::CountedUseAfterFill,
         Self::TrueUse,
@@ -59,6 +61,7 @@ impl Figure {
         Self::InversionsPercent,
         Self::OvertakesMost,
         Self::JainP5,
+        Self::BoundsKept,
         Self::CallingStopsAfter,
         Self::DelayMost,
         Self::FirstFill,
@@ -81,6 +84,7 @@ impl Figure {
             Self::InversionsPercent => "inversions, %",
             Self::OvertakesMost => "most overtakes, s of flow",
             Self::JainP5 => "Jain p5",
+            Self::BoundsKept => "bounds of lanes kept",
             Self::CallingStopsAfter => "calling stops after, s",
             Self::DelayMost => "call to door most, s",
             Self::FirstFill => "first fill, s",

@@ -152,6 +152,7 @@ impl Measured {
             (Figure::InversionsPercent, (pairs > 0).then(|| inverted as f64 * 100.0 / pairs as f64)),
             (Figure::OvertakesMost, Some(self.overtakes_most_s())),
             (Figure::JainP5, self.jain_p5(scenario)),
+            (Figure::BoundsKept, self.bounds_kept(scenario).filter(|_| scenario.has_bounds())),
             (Figure::CallingStopsAfter, self.calling_stops_after_s(scenario)),
             (Figure::DelayMost, Some(f64::from(self.delays_most_ms) / 1_000.0)),
             (Figure::FirstFill, filled),
@@ -187,27 +188,46 @@ impl Measured {
         self.lanes.iter().map(in_seconds).fold(0.0, f64::max)
     }
 
-    /// Over windows of entries that lie before the first lane ran empty.
-    fn jain_p5(&self, scenario: &Scenario) -> Option<f64> {
+    /// Lanes in which anybody came in, and how often somebody of each did in windows of entries that lie before the first ran empty.
+    fn windows(&self) -> (Vec<usize>, Vec<Vec<f64>>) {
         let came: Vec<usize> =
             (0..self.lanes.len()).filter(|&lane| !self.lanes[lane].entries.is_empty()).collect();
-        let weight = |lane: usize| f64::from(scenario.room.lanes[lane].weight);
         let last_of = |&lane: &usize| self.entries.iter().rposition(|&entered| usize::from(entered) == lane);
-        let busy_until = came.iter().filter_map(last_of).min()?;
-        let mut indices: Vec<f64> = self.entries[..busy_until]
-            .chunks_exact(JAIN_WINDOW)
-            .map(|window| {
-                let share = |&lane: &usize| {
-                    let entered = window.iter().filter(|&&entered| usize::from(entered) == lane).count();
-                    entered as f64 / weight(lane)
-                };
-                let shares: Vec<f64> = came.iter().map(share).collect();
+        let busy_until = came.iter().filter_map(last_of).min().unwrap_or(0);
+        let count = |window: &[u8], lane: usize| {
+            window.iter().filter(|&&entered| usize::from(entered) == lane).count() as f64
+        };
+        let windows = self.entries[..busy_until].chunks_exact(JAIN_WINDOW);
+        let counts = windows.map(|window| came.iter().map(|&lane| count(window, lane)).collect()).collect();
+        (came, counts)
+    }
+
+    fn jain_p5(&self, scenario: &Scenario) -> Option<f64> {
+        let (came, windows) = self.windows();
+        let weights: Vec<f64> =
+            came.iter().map(|&lane| f64::from(scenario.room.lanes[lane].weight)).collect();
+        let mut indices: Vec<f64> = windows
+            .iter()
+            .map(|counts| {
+                let shares: Vec<f64> =
+                    counts.iter().zip(&weights).map(|(count, weight)| count / weight).collect();
                 let squares: f64 = shares.iter().map(|share| share * share).sum();
                 shares.iter().sum::<f64>().powi(2) / (shares.len() as f64 * squares)
             })
             .collect();
         indices.sort_by(f64::total_cmp);
         (came.len() > 1).then(|| indices.get(indices.len() / 20).copied()).flatten()
+    }
+
+    fn bounds_kept(&self, scenario: &Scenario) -> Option<f64> {
+        let (came, windows) = self.windows();
+        let kept = |(&lane, &count): (&usize, &f64)| {
+            let settings = &scenario.room.lanes[lane];
+            let percent = count * 100.0 / JAIN_WINDOW as f64;
+            let above = if settings.floor_pct == 0 { 1.0 } else { percent / f64::from(settings.floor_pct) };
+            above.min(f64::from(settings.ceiling_pct) / percent.max(f64::EPSILON))
+        };
+        windows.iter().flat_map(|counts| came.iter().zip(counts).map(kept)).reduce(f64::min)
     }
 
     /// Seconds into the loss of the network until the last call that was no probe.

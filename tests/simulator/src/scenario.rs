@@ -133,6 +133,11 @@ impl Scenario {
         self.crowds.iter().map(|crowd| crowd.buyers).sum()
     }
 
+    /// Whether a lane has a floor or a ceiling.
+    pub fn has_bounds(&self) -> bool {
+        self.room.lanes.iter().any(|lane| lane.floor_pct > 0 || lane.ceiling_pct < 100)
+    }
+
     /// Whether a trouble of this kind is there at a moment.
     pub fn has(&self, kind: TroubleKind, now_ms: u32) -> bool {
         self.troubles.iter().any(|trouble| trouble.kind == kind && trouble.holds(now_ms))
@@ -159,6 +164,6 @@ pub(crate) fn room(capacity: u32, admission_rate_per_s: u32) -> RoomSettings {
         phase: Phase::Open,
         opens_at: None,
         closes_at: None,
-        lanes: vec![LaneSettings { name: "guest".to_owned(), weight: 1 }],
+        lanes: vec![LaneSettings::weighing("guest", 1)],
     }
 }

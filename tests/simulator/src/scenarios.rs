@@ -93,7 +93,32 @@ fn crowds() -> Vec<Scenario> {
         },
         ghosts(),
         two_lanes(),
+        bounded_lanes(),
     ]
+}
+
+/// Members would have nineteen of twenty by weight, and guests hardly anything; whoever has a code comes in large numbers.
+fn bounded_lanes() -> Scenario {
+    let lane = |name: &str, weight, floor_pct, ceiling_pct| LaneSettings {
+        floor_pct,
+        ceiling_pct,
+        ..LaneSettings::weighing(name, weight)
+    };
+    let of = |index: u8, buyers, no_shows| Crowd { lane: LaneId(index), ..crowd(buyers, no_shows) };
+    Scenario {
+        room: RoomSettings {
+            lanes: vec![lane("guest", 1, 30, 100), lane("member", 19, 0, 100), lane("code", 20, 0, 20)],
+            ..room(2_000, 200)
+        },
+        crowds: vec![of(0, 30_000, 0.6), of(1, 20_000, 0.2), of(2, 10_000, 0.4)],
+        marks: marks(&[at_least(Figure::BoundsKept, 0.95), at_least(Figure::CountedUse, 0.97)]),
+        ..opening(
+            "lane_bounds",
+            "three lanes: a floor of 30 %, a ceiling of 20 %, 60, 20 and 40 % leave",
+            0,
+            0.0,
+        )
+    }
 }
 
 /// Everybody who opened the sale has left, the shop is empty, and now and then somebody comes.
@@ -109,7 +134,7 @@ fn ghosts() -> Scenario {
 
 /// Members have three times the weight and show up more often; the third lane stays empty.
 fn two_lanes() -> Scenario {
-    let lane = |name: &str, weight| LaneSettings { name: name.to_owned(), weight };
+    let lane = |name: &str, weight| LaneSettings::weighing(name, weight);
     let members = Crowd { lane: LaneId(1), ..crowd(40_000, 0.2) };
     Scenario {
         room: RoomSettings {

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// A small room, so that short histories meet its limits.
 pub(crate) fn settings() -> RoomSettings {
-    let lane = |name: &str, weight| LaneSettings { name: name.to_owned(), weight };
+    let lane = |name: &str, weight| LaneSettings::weighing(name, weight);
     RoomSettings {
         capacity: 3,
         admission_rate_per_s: 5,
