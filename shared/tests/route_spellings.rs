@@ -41,6 +41,7 @@ struct Reader {
     resolves_dots: bool,
     drops_extension: bool,
     trims_spaces: bool,
+    reads_decoded_query: bool,
 }
 
 impl Reader {
@@ -51,6 +52,9 @@ impl Reader {
         }
         for _ in 0..self.decodings {
             path = decode_lossy(&path);
+        }
+        if self.reads_decoded_query {
+            path = path.split(['?', '#']).next().unwrap().to_owned();
         }
         if self.splits_at_backslash {
             path = path.replace('\\', "/");
@@ -108,7 +112,7 @@ fn decode_lossy(text: &str) -> String {
 }
 
 fn reader() -> impl Strategy<Value = Reader> {
-    (0..=2_usize, any::<[bool; 8]>()).prop_map(|(decodings, switches)| Reader {
+    (0..=2_usize, any::<[bool; 9]>()).prop_map(|(decodings, switches)| Reader {
         decodings,
         splits_at_backslash: switches[0],
         drops_params_first: switches[1],
@@ -118,6 +122,7 @@ fn reader() -> impl Strategy<Value = Reader> {
         resolves_dots: switches[5],
         drops_extension: switches[6],
         trims_spaces: switches[7],
+        reads_decoded_query: switches[8],
     })
 }
 
@@ -128,7 +133,7 @@ fn nearly_gated() -> impl Strategy<Value = String> {
         8 => Just(""), 1 => Just("./"), 1 => Just("x/../"), 1 => Just("x//../"), 1 => Just("x/..;/"), 1 => Just("%2e/"),
         1 => Just("..;a/../"), 1 => Just("x/%2e%2E/"), 1 => Just(";a/"), 1 => Just("%2e%2e%2f"), 1 => Just("../"),
     ];
-    let tail = prop_oneof![6 => Just(""), 1 => Just(";a=1"), 1 => Just("%3b"), 1 => Just(".json"), 1 => Just("/"), 1 => Just("/."), 1 => Just("/x/.."), 1 => Just("%20")];
+    let tail = prop_oneof![6 => Just(""), 1 => Just(";a=1"), 1 => Just("%3b"), 1 => Just(".json"), 1 => Just("/"), 1 => Just("/."), 1 => Just("/x/.."), 1 => Just("%20"), 1 => Just("%3F"), 1 => Just("/.%3fx"), 1 => Just("%23/x")];
     let segment = |plain: &'static str, odd: [&'static str; 3]| prop_oneof![6 => Just(plain), 1 => Just(odd[0]), 1 => Just(odd[1]), 1 => Just(odd[2])];
     let segments = (
         segment("api", ["%61pi", "API", "%2561pi"]),

@@ -19,6 +19,8 @@ use core::fmt::{self, Write as _};
 pub struct CanonicalPath {
     segments: Vec<String>,
     is_ambiguous: bool,
+    /// The path up to an encoded `?` or `#`: a proxy that decodes it before it sends it on makes a query of the rest.
+    before_query: Option<Box<Self>>,
 }
 
 impl CanonicalPath {
@@ -52,7 +54,8 @@ impl CanonicalPath {
         }
         // What `..` removes depends on whether the segment before it was merged away.
         is_ambiguous |= climbs && is_merged;
-        Ok(Self { segments, is_ambiguous })
+        let before_query = cut_at_encoded_query(path).map(Self::parse).transpose()?.map(Box::new);
+        Ok(Self { segments, is_ambiguous, before_query })
     }
 
     /// Whether readers disagree about this path (an encoded slash, say), so that some may take it for a gated one.
@@ -138,11 +141,14 @@ impl RoutePattern {
     }
 
     /// Whether some shop may take the path for this one: like [`matches`](Self::matches), and the last segment may carry
-    /// an extension, because frameworks read `/cart/items.json` as `/cart/items`.
+    /// an extension, because frameworks read `/cart/items.json` as `/cart/items`. The path before an encoded `?` counts too.
     pub fn covers(&self, path: &CanonicalPath) -> bool {
-        self.covers_with(path, |literal, segment| {
-            segment.strip_prefix(literal).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        })
+        let is_covered = |path| {
+            self.covers_with(path, |literal, segment| {
+                segment.strip_prefix(literal).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            })
+        };
+        is_covered(path) || path.before_query.as_deref().is_some_and(is_covered)
     }
 
     /// Whether some path matches both.
@@ -207,6 +213,12 @@ impl fmt::Display for RoutePattern {
         }
         Ok(())
     }
+}
+
+/// What stands before the first `?` or `#` in percent-encoding.
+fn cut_at_encoded_query(path: &str) -> Option<&str> {
+    let is_mark = |text: &[u8]| matches!(text, b"%23" | b"%3f" | b"%3F");
+    path.as_bytes().windows(3).position(is_mark).and_then(|index| path.get(..index))
 }
 
 /// One spelling for letters that some reader treats as equal: through upper to lower case, so that `ſ` is `s` and the
