@@ -6,7 +6,7 @@ use shared::limiter::key::KeyHash;
 use shared::time::Timestamp;
 use worker::{Error, Result, SqlStorage, SqlStorageValue, State};
 
-/// The rows of one object, at most [`ROWS_MAX`].
+/// The rows of one object, at most [`KEYS_MAX`].
 pub(super) struct KeptRows {
     sql: SqlStorage,
     /// Counted once, then carried along; too many rather than too few.
@@ -59,7 +59,7 @@ impl KeptRows {
         if updated.rows_written() > 0 {
             return Ok(true);
         }
-        if self.count >= ROWS_MAX {
+        if self.count >= KEYS_MAX {
             return Ok(false);
         }
         let values = vec![blob(record.key), ends_at, SqlStorageValue::Blob(bytes)];
@@ -95,7 +95,7 @@ impl KeptRows {
 
 fn count(sql: &SqlStorage) -> Result<usize> {
     let count = number(sql, "SELECT COUNT(*) FROM kept")?.unwrap_or(0);
-    Ok(usize::try_from(count).unwrap_or(ROWS_MAX))
+    Ok(usize::try_from(count).unwrap_or(KEYS_MAX))
 }
 
 /// The one number that a query gives.
@@ -116,8 +116,8 @@ fn integer(number: u64) -> SqlStorageValue {
     SqlStorageValue::Integer(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-/// As many as keys in memory: a flood fills neither.
-const ROWS_MAX: usize = super::limiter::KEYS_MAX;
+/// Keys in one object, about 60 bytes each in memory, and as many rows: a flood fills neither.
+pub(super) const KEYS_MAX: usize = 65_536;
 
 /// Rows removed in one go, about 10 ms of work.
 const CLEANED_MAX: u64 = 1_000;

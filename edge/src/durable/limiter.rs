@@ -1,6 +1,6 @@
 //! The home of some keys' limiter states: one thread, so that what it decides is exact.
 
-use super::kept::KeptRows;
+use super::kept::{KEYS_MAX, KeptRows};
 use crate::clock;
 use crate::isolate::random_seed;
 use shared::limiter::Record;
@@ -193,9 +193,6 @@ impl Inner {
         }
     }
 }
-
-/// Keys in one object; about 60 bytes each.
-pub(super) const KEYS_MAX: usize = 65_536;
 
 /// Each call also clears a few recovered states, so that memory shrinks after a rush without an alarm.
 const SWEPT_PER_CALL: usize = 2;

@@ -1,6 +1,5 @@
 //! The one place where errors and refusals become HTTP.
 
-use super::limits::set_fields;
 use crate::{
     access::AccessRefusal,
     keys::PassKeyError,
@@ -232,3 +231,12 @@ impl From<Unroutable> for Refusal {
 
 /// When to try again where nothing says it better.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
+
+/// Puts the limits into the fields that clients read. No limits: no fields.
+pub(super) fn set_fields(response: &mut Response, fields: &RateLimitFields) {
+    for (name, value) in fields.headers() {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().insert(HeaderName::from_static(name), value);
+        }
+    }
+}

@@ -5,7 +5,7 @@ use shared::{
     config::{KeyPart, LimitChoice, PolicyMode, RouteKind, ShopConfig},
     gate::{Limit, MEMBER_BYTES_MAX, Plan, Stage, Subject},
     http::{client::ClientAddress, ratelimit::LimitFields, reason::Reason, sku::Sku},
-    limiter::{Cost, check::CHARGES_MAX, concurrency::Holder, key::Key},
+    limiter::{Cost, Policy, check::CHARGES_MAX, concurrency::Holder, key::Key},
     token::DeviceId,
     wire::limits::{KeyParts, LimitCheck, PART_BYTES_MAX, PermitWait, WAIT_MS_MAX},
 };
@@ -221,3 +221,18 @@ fn shown(text: &str) -> String {
 
 /// Longest id of an API client: with it a key of every part fits.
 const CLIENT_BYTES_MAX: usize = 64;
+
+/// The shop's own limits, then those of the whole site, whose keys lie elsewhere.
+pub(super) fn by_shop<'a>(asked: &'a Asked<'_>, limits: &[Limit<'a>]) -> Vec<(&'a str, Vec<Limit<'a>>)> {
+    let (of_site, of_shop): (Vec<Limit<'a>>, Vec<Limit<'a>>) =
+        limits.iter().copied().partition(|limit| asked.is_of_site(limit.name));
+    let groups = [(asked.shop.id.as_str(), of_shop), (SITE, of_site)];
+    groups.into_iter().filter(|(_, limits)| !limits.is_empty()).collect()
+}
+
+pub(super) fn is_permit(limit: &Limit<'_>) -> bool {
+    matches!(limit.charge.policy, Policy::Concurrency(_))
+}
+
+/// Where keys of the whole site lie; no shop has this name.
+pub(super) const SITE: &str = "*";

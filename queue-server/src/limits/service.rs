@@ -1,7 +1,7 @@
 //! Checks, peeks and refunds, and what looks after keys: the same for every caller of the limit service.
 
 use super::{
-    asked::{AskError, Asked},
+    asked::{AskError, Asked, SITE, by_shop, is_permit},
     home::{Change, Home, Misconfigured},
     live::{InForce, Live},
     outcome::{Outcome, Said, holder_or_random, takes},
@@ -9,7 +9,6 @@ use super::{
     receipts::{ReceiptRefusal, SpentReceipts},
     refusals::Refusals,
     store::LimitStoreError,
-    taking::{by_shop, is_permit},
 };
 use crate::metrics::Metrics;
 use data_encoding::HEXLOWER;
@@ -214,9 +213,6 @@ impl From<AskError> for LimitsError {
 fn store_shop<'a>(asked: &'a Asked<'_>, limit: &Limit<'_>) -> &'a str {
     if asked.is_of_site(limit.name) { SITE } else { &asked.shop.id }
 }
-
-/// Where keys of the whole site lie; no shop has this name.
-pub(super) const SITE: &str = "*";
 
 /// The key that a text names: 32 hexadecimal digits, as logs show it.
 pub(crate) fn key_of(text: &str) -> Option<KeyHash> {

@@ -1,15 +1,15 @@
 //! Taking: all enforced limits of a check or none, and waiting for a permit.
 
 use super::{
-    asked::Asked,
+    asked::{Asked, by_shop, is_permit},
     home::Change,
     outcome::{Said, kept_out},
-    service::{Limits, LimitsError, SITE},
+    service::{Limits, LimitsError},
 };
 use shared::{
     config::PolicyMode,
     gate::Limit,
-    limiter::{Policy, check::Charge, concurrency::Holder},
+    limiter::{check::Charge, concurrency::Holder},
     time::Timestamp,
     wire::limits::WaitOrder,
 };
@@ -123,18 +123,6 @@ impl Limits {
         }
         Ok(self.home.change(&asked.shop.id, Change::Refund { charges: &charges, taken_at }).await?)
     }
-}
-
-/// The shop's own limits, then those of the whole site, whose keys lie elsewhere.
-pub(super) fn by_shop<'a>(asked: &'a Asked<'_>, limits: &[Limit<'a>]) -> Vec<(&'a str, Vec<Limit<'a>>)> {
-    let (of_site, of_shop): (Vec<Limit<'a>>, Vec<Limit<'a>>) =
-        limits.iter().copied().partition(|limit| asked.is_of_site(limit.name));
-    let groups = [(asked.shop.id.as_str(), of_shop), (SITE, of_site)];
-    groups.into_iter().filter(|(_, limits)| !limits.is_empty()).collect()
-}
-
-pub(super) fn is_permit(limit: &Limit<'_>) -> bool {
-    matches!(limit.charge.policy, Policy::Concurrency(_))
 }
 
 fn with_mode<'a>(limits: &[Limit<'a>], mode: PolicyMode) -> Vec<Limit<'a>> {

@@ -10,20 +10,13 @@ use crate::{
     app::App,
     http::{
         call::Call,
-        error::Refusal,
-        reply::{empty, json, set},
+        error::{Refusal, set_fields},
+        reply::{empty, json},
     },
     limits::{Asked, InForce, Outcome},
 };
-use axum::{
-    extract::State,
-    http::{HeaderName, StatusCode},
-    response::Response,
-};
-use shared::{
-    http::ratelimit::RateLimitFields,
-    wire::limits::{CheckResults, LimitCheck, ReceiptsBody},
-};
+use axum::{extract::State, http::StatusCode, response::Response};
+use shared::wire::limits::{CheckResults, LimitCheck, ReceiptsBody};
 use std::sync::Arc;
 
 /// `POST /v1/limits/check`
@@ -122,11 +115,4 @@ async fn give_back(app: &App, call: &Call, verb: Verb) -> Result<Response, Refus
         }
     }
     Ok(empty(StatusCode::NO_CONTENT))
-}
-
-/// Puts the limits into the fields that clients read. No limits: no fields.
-pub(in crate::http) fn set_fields(response: &mut Response, fields: &RateLimitFields) {
-    for (name, value) in fields.headers() {
-        set(response, HeaderName::from_static(name), &value);
-    }
 }

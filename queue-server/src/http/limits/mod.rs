@@ -5,8 +5,6 @@ mod batch;
 mod check;
 mod explain;
 
-pub(super) use check::set_fields;
-
 use super::{
     body::{JSON, media_type},
     call::Call,

@@ -2,7 +2,7 @@
 
 use super::{
     keys::EventKeys,
-    wire::{KeepError, Wire},
+    wire::{Committed, KeepError, Wire},
 };
 use crate::store::keep::Records;
 use redis::ToRedisArgs;
@@ -118,14 +118,6 @@ impl KeptEvent {
     pub(crate) fn repeat(&mut self) {
         self.must_repeat = true;
     }
-}
-
-/// What a commit came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Committed {
-    Done,
-    /// Redis has other commits than were confirmed.
-    Other,
 }
 
 /// Arguments of a script.

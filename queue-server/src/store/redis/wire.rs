@@ -1,6 +1,5 @@
 //! What the writer's thread asks Redis, each question with its time limit.
 
-use super::event::Committed;
 use crate::redis::{Link, LinkError, Script};
 use redis::{Cmd, FromRedisValue, RedisError, Value};
 use shared::room::RecordError;
@@ -17,6 +16,14 @@ pub(super) struct Wire {
     claim: Script,
     commit: Script,
     replace: Script,
+}
+
+/// What a commit came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Committed {
+    Done,
+    /// Redis has other commits than were confirmed.
+    Other,
 }
 
 /// Why something is not kept.

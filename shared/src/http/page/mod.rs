@@ -1,5 +1,6 @@
 //! The waiting page, whole in one reply, so that nothing it needs can itself be queued. Worker and queue server send it.
 
+mod languages;
 mod refused;
 mod shown;
 mod words;
@@ -19,12 +20,13 @@ use crate::{
 use askama::Template;
 use base64ct::{Base64, Encoding as _};
 use core::{fmt::Write as _, time::Duration};
+use languages::words;
 pub use refused::RefusedPage;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use shown::{PEOPLE_DRAWN, Shown, mode_of, shown};
 use std::{collections::BTreeMap, sync::LazyLock};
-use words::{Mode, Words, words};
+use words::{Mode, Words};
 
 /// Everything that one visitor's waiting page depends on.
 #[derive(Clone, Copy, Debug)]

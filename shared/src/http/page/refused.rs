@@ -1,7 +1,8 @@
 //! What somebody reads whose navigation was limited: the words of the problem as a page, in the waiting page's clothes. It does
 //! not reload by itself, because that would bring everybody back at once.
 
-use super::words::{Words, words};
+use super::languages::words;
+use super::words::Words;
 use super::{CSS, hash_of};
 use crate::http::language::Language;
 use crate::http::problem::Problem;

@@ -124,7 +124,7 @@ const DAY_S: u64 = 86_400;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::page::words::words;
+    use crate::http::page::languages::words;
     use serde::Deserialize;
 
     #[derive(Deserialize)]
