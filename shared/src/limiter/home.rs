@@ -5,7 +5,7 @@
 
 use super::check::{Charge, CheckReply, CheckRequest};
 use super::concurrency::Holder;
-use super::lease::{can_be_leased, grant_cost, life};
+use super::lease::{Grant, Refund, can_be_leased, grant_cost, life};
 use super::table::LimiterTable;
 use super::{Cost, Policy, Record};
 use crate::time::Timestamp;
@@ -27,15 +27,6 @@ pub struct HomeRequest {
     pub gives: Vec<Give>,
     /// What is asked, in this order.
     pub asks: Vec<Ask>,
-}
-
-/// Cost that goes back to its key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refund {
-    /// The key, the policy that took it, and how much goes back.
-    pub charge: Charge,
-    /// When it was taken, by the home's clock.
-    pub taken_at: Timestamp,
 }
 
 /// A permit that goes back to its key.
@@ -74,21 +65,6 @@ pub struct AskReply {
     pub check: CheckReply,
     /// Quota to go, for each charge that wanted some and whose key had some.
     pub grants: Vec<Option<Grant>>,
-}
-
-/// Quota to go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grant {
-    /// How much, at least 1.
-    pub cost: Cost,
-    /// When it was taken from the key, by the home's clock.
-    pub taken_at: Timestamp,
-    /// How long it may be used, counted from when the node began to ask.
-    pub life: Duration,
-    /// What the key had left then.
-    pub remaining: Cost,
-    /// When the key would have been as new then.
-    pub reset_after: Duration,
 }
 
 /// Bytes that are no call of a home, or no reply to it.

@@ -11,11 +11,11 @@
 //! Only hot keys are leased, so that a small quota is not split among nodes which each use a part of theirs.
 
 use super::check::Charge;
-use super::home::{Grant, Refund};
 use super::key::KeyHash;
 use super::{Cost, Decision, Policy};
 use crate::time::Timestamp;
 use core::time::Duration;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How long a unit may lie with a node, from the moment the node began to ask for it.
@@ -59,6 +59,30 @@ pub(super) fn life(policy: &Policy, taken: &Decision) -> Duration {
         Policy::FixedWindow(_) | Policy::LongQuota(_) => LEASE_LIFE.min(taken.reset_after()),
         _ => LEASE_LIFE,
     }
+}
+
+/// Quota to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    /// How much, at least 1.
+    pub cost: Cost,
+    /// When it was taken from the key, by the home's clock.
+    pub taken_at: Timestamp,
+    /// How long it may be used, counted from when the node began to ask.
+    pub life: Duration,
+    /// What the key had left then.
+    pub remaining: Cost,
+    /// When the key would have been as new then.
+    pub reset_after: Duration,
+}
+
+/// Cost that goes back to its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refund {
+    /// The key, the policy that took it, and how much goes back.
+    pub charge: Charge,
+    /// When it was taken, by the home's clock.
+    pub taken_at: Timestamp,
 }
 
 /// What one node holds of the keys of one home.

@@ -19,6 +19,7 @@ mod forecast;
 mod join;
 mod lane;
 mod machine;
+mod operate;
 mod pace;
 mod plant;
 mod presence;

@@ -1,7 +1,7 @@
 //! What a request took so far, and what is given back of it.
 
 use super::{Home, Limit, by_home};
-use crate::limiter::home::Refund;
+use crate::limiter::lease::Refund;
 use crate::limiter::{Decision, Policy};
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
