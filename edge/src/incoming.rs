@@ -19,7 +19,8 @@ use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
 use uuid::Uuid;
-use worker::web_sys::{Headers, Request};
+use worker::wasm_bindgen::JsValue;
+use worker::web_sys::{Headers, Request, Response};
 use worker::{Context, Delay, Env, Result};
 
 /// A request on its way to an answer.
@@ -108,6 +109,15 @@ impl Incoming {
 
     pub(crate) fn is_navigation(&self) -> bool {
         is_navigation(self.header("sec-fetch-mode").as_deref(), self.header("accept").as_deref())
+    }
+
+    /// The reply to a refused request: a page where a limit or a silent shop stopped a navigation of a shop's visitor.
+    pub(crate) fn refused(&self, refusal: Refusal) -> std::result::Result<Response, JsValue> {
+        if refusal.is_for_visitors() && self.is_navigation() {
+            refusal.page(self.language(), &self.page_before(), &self.request_id)
+        } else {
+            refusal.response(self.language(), &self.request_id)
+        }
     }
 
     /// The page of this shop from which the request came; `/` where it does not say.

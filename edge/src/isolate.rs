@@ -4,14 +4,12 @@ use crate::memory::{Memory, RoomMemory};
 use shared::config::Config;
 use shared::http::client::ClientAddress;
 use shared::ids::EventId;
-use shared::limiter::key::TableSeed;
 use shared::token::EdgeKeys;
 use shared::tree;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
-use uuid::Uuid;
 use worker::{Env, console_error};
 
 /// The checked configuration with what belongs to it, and everything that is kept in memory. A request uses one from its
@@ -131,9 +129,4 @@ enum Current {
     Unloaded,
     Unusable,
     Loaded(Rc<Isolate>),
-}
-
-/// A layout that nobody outside can know.
-pub(crate) fn random_seed() -> TableSeed {
-    TableSeed(*Uuid::new_v4().as_bytes())
 }

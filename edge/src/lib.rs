@@ -13,6 +13,7 @@ mod origin_probe;
 mod page;
 #[cfg(feature = "plant")]
 mod plant;
+mod random;
 mod refusal;
 mod reload;
 mod reply;
@@ -45,7 +46,7 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
     let incoming = Incoming::read(request, isolate, env, context)?;
     Ok(match answer(&incoming).await {
         Ok(response) => response,
-        Err(refusal) => refusal.visitor_response(&incoming)?,
+        Err(refusal) => incoming.refused(refusal)?,
     })
 }
 

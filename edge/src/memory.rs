@@ -1,14 +1,14 @@
 //! What an isolate remembers between requests, whatever its configuration. No borrow is held across an `await`.
 
-use crate::isolate::random_seed;
-use crate::limits::LimitMemory;
-use crate::reload::ConfigurationSlot;
+use crate::limits::memory::LimitMemory;
+use crate::random::table_seed;
 use shared::fault_row::FaultRow;
-use shared::gate::{EndedPlaces, Reports, SnapshotSlot};
+use shared::gate::{EndedPlaces, Renewal, Reports, SnapshotSlot};
 use shared::limiter::table::LimiterTable;
 use shared::time::Timestamp;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// What is remembered of everything but rooms.
 pub(crate) struct Memory {
@@ -25,6 +25,18 @@ pub(crate) struct Memory {
     pub(crate) silent_shops: RefCell<BTreeSet<String>>,
     /// Gated requests that went on without a pass, because the queue server did not answer and nobody had to queue.
     pub(crate) unproved_requests: Cell<u64>,
+}
+
+/// What is known of the configuration in force.
+pub(crate) struct ConfigurationSlot {
+    pub(crate) renewal: Renewal,
+    pub(crate) etag: Option<String>,
+}
+
+impl ConfigurationSlot {
+    const fn new() -> Self {
+        Self { renewal: Renewal::new(CONFIGURATION_FRESH_FOR, CONFIGURATION_IDLE_AFTER), etag: None }
+    }
 }
 
 /// The published keys, as the queue server wrote them.
@@ -46,7 +58,7 @@ impl Memory {
         Self {
             configuration: RefCell::new(ConfigurationSlot::new()),
             limits: LimitMemory::new(),
-            polls: RefCell::new(LimiterTable::new(POLLING_DEVICES_MAX, random_seed())),
+            polls: RefCell::new(LimiterTable::new(POLLING_DEVICES_MAX, table_seed())),
             reports: RefCell::default(),
             jwks: RefCell::default(),
             server_faults: RefCell::default(),
@@ -59,3 +71,7 @@ impl Memory {
 
 /// Devices whose polls are counted at once; about 60 bytes each.
 const POLLING_DEVICES_MAX: usize = 32_768;
+
+/// With a second for the server and one for the way, a change is in use everywhere within 5 s.
+const CONFIGURATION_FRESH_FOR: Duration = Duration::from_secs(2);
+const CONFIGURATION_IDLE_AFTER: Duration = Duration::from_secs(4);

@@ -1,6 +1,5 @@
 //! The one place where failures become refusals, and refusals become problem JSON.
 
-use crate::incoming::Incoming;
 use crate::reply::Reply;
 use shared::gate::Bound;
 use shared::http::cors::Caller;
@@ -61,24 +60,21 @@ impl Refusal {
         Reply::new(problem.status(), problem.body()).with(headers).response()
     }
 
-    /// The reply to a request of a shop's visitor: a page where a limit or a silent shop stopped a navigation.
-    pub(crate) fn visitor_response(self, incoming: &Incoming) -> Result<Response, JsValue> {
-        if !(self.is_for_visitors() && incoming.is_navigation()) {
-            return self.response(incoming.language(), &incoming.request_id);
-        }
-        let problem = self.problem.language(incoming.language());
-        let page = RefusedPage {
-            problem: &problem,
-            language: incoming.language(),
-            back_path: &incoming.page_before(),
-            request_id: &incoming.request_id,
-        };
+    /// The reply to a navigation: a page that says it and leads back.
+    pub(crate) fn page(
+        self,
+        language: Language,
+        back_path: &str,
+        request_id: &str,
+    ) -> Result<Response, JsValue> {
+        let problem = self.problem.language(language);
+        let page = RefusedPage { problem: &problem, language, back_path, request_id };
         let headers = page.headers().into_iter().chain(self.headers);
         Reply::new(problem.status(), page.render()).with(headers).response()
     }
 
     /// Whether whoever looks at the shop meets it without having done anything odd.
-    fn is_for_visitors(&self) -> bool {
+    pub(crate) fn is_for_visitors(&self) -> bool {
         use Reason::{
             LimiterUnavailable, Locked, OriginTimeout, OriginUnreachable, RateLimited, ShopBusy, SkuBusy,
         };

@@ -6,23 +6,11 @@ use crate::isolate::{self, Isolate};
 use crate::refusal::ServerUnreachable;
 use crate::server::ServerCall;
 use shared::config::Config;
-use shared::gate::{Look, Renewal};
+use shared::gate::Look;
 use shared::time::Timestamp;
 use std::rc::Rc;
 use std::time::Duration;
 use worker::{Context, Delay, Env, console_error, console_log};
-
-/// What is known of the configuration in force.
-pub(crate) struct ConfigurationSlot {
-    renewal: Renewal,
-    etag: Option<String>,
-}
-
-impl ConfigurationSlot {
-    pub(crate) const fn new() -> Self {
-        Self { renewal: Renewal::new(FRESH_FOR, IDLE_AFTER), etag: None }
-    }
-}
 
 /// The isolate's memory under the configuration in force; `None` while its bindings cannot be used.
 pub(crate) async fn current(env: &Env, context: &Context) -> Option<Rc<Isolate>> {
@@ -92,10 +80,6 @@ async fn renew(isolate: &Rc<Isolate>) -> Result<(), ServerUnreachable> {
     isolate.memory.configuration.borrow_mut().etag = etag;
     Ok(())
 }
-
-/// With a second for the server and one for the way, a change is in use everywhere within 5 s.
-const FRESH_FOR: Duration = Duration::from_secs(2);
-const IDLE_AFTER: Duration = Duration::from_secs(4);
 
 /// How long the last good configuration is used without a word of the queue server.
 const KEPT_FOR: Duration = Duration::from_hours(24);

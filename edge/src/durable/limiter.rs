@@ -2,7 +2,7 @@
 
 use super::kept::{KEYS_MAX, KeptRows};
 use crate::clock;
-use crate::isolate::random_seed;
+use crate::random::table_seed;
 use shared::limiter::Record;
 use shared::limiter::check::Charge;
 use shared::limiter::home::{HomeReply, HomeRequest, Keeping};
@@ -102,7 +102,7 @@ impl LimiterObject {
 impl Inner {
     /// Rows are read before any key comes, so that no flood takes the room of what they say.
     fn load(state: &State, now: Timestamp) -> Result<Self> {
-        let mut table = LimiterTable::new(KEYS_MAX, random_seed());
+        let mut table = LimiterTable::new(KEYS_MAX, table_seed());
         let rows = KeptRows::find(state)?;
         if let Some(rows) = &rows {
             rows.read_all(|record| table.restore(record, now))?;

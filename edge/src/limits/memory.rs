@@ -1,8 +1,6 @@
 //! What an isolate remembers about limits. All of it is bounded, and all of it may be lost at any time.
 
-use crate::clock;
-use crate::incoming::Incoming;
-use crate::isolate::random_seed;
+use crate::random::table_seed;
 use shared::config::OnStoreFailure;
 use shared::gate::{HomeCall, Limit, Verdict};
 use shared::limiter::check::CheckRequest;
@@ -34,9 +32,9 @@ pub(crate) struct LimitMemory {
 impl LimitMemory {
     pub(crate) fn new() -> Self {
         Self {
-            deny_cache: RefCell::new(DenyCache::new(DENY_CACHE_SETS, random_seed())),
+            deny_cache: RefCell::new(DenyCache::new(DENY_CACHE_SETS, table_seed())),
             leases: RefCell::default(),
-            own: RefCell::new(LimiterTable::new(OWN_KEYS_MAX, random_seed())),
+            own: RefCell::new(LimiterTable::new(OWN_KEYS_MAX, table_seed())),
             failures: RefCell::default(),
             failed_calls: Cell::default(),
             open_limits: Cell::default(),
@@ -85,40 +83,41 @@ impl LimitMemory {
             console_warn!("limiter {home} did not answer: {error}; {count} calls failed so far");
         }
     }
-}
 
-/// Counts what passed in this isolate's own limiter, so that it is not cold when a home fails.
-pub(super) fn keep_warm(incoming: &Incoming, limits: &[Limit<'_>], decisions: &[Option<Decision>]) {
-    let mut own = incoming.isolate.memory.limits.own.borrow_mut();
-    for (limit, decision) in limits.iter().zip(decisions) {
-        let has_passed = decision.is_some_and(|decision| decision.is_allowed());
-        if has_passed
-            && decides_locally(limit)
-            && let Ok(request) = CheckRequest::new(vec![limit.charge])
-        {
-            own.check(&request, clock::now());
+    /// Counts what passed in this isolate's own limiter, so that it is not cold when a home fails.
+    pub(super) fn keep_warm(&self, limits: &[Limit<'_>], decisions: &[Option<Decision>], now: Timestamp) {
+        let mut own = self.own.borrow_mut();
+        for (limit, decision) in limits.iter().zip(decisions) {
+            let has_passed = decision.is_some_and(|decision| decision.is_allowed());
+            if has_passed
+                && decides_locally(limit)
+                && let Ok(request) = CheckRequest::new(vec![limit.charge])
+            {
+                own.check(&request, now);
+            }
         }
     }
-}
 
-/// Decides for a home that does not answer, as far as its policies say so: by what this isolate has let pass. Until the
-/// home is back, all isolates together let pass at most the policy's numbers each.
-pub(super) fn decide_locally(
-    incoming: &Incoming,
-    call: &HomeCall<'_>,
-    limits: &[Limit<'_>],
-    decisions: &mut [Option<Decision>],
-) {
-    let mut own = incoming.isolate.memory.limits.own.borrow_mut();
-    for check in &call.checks {
-        let is_local = |index: &&usize| limits.get(**index).is_some_and(decides_locally);
-        let indices: Vec<usize> = check.indices.iter().filter(is_local).copied().collect();
-        let charges = indices.iter().filter_map(|index| Some(limits.get(*index)?.charge)).collect();
-        let Ok(request) = CheckRequest::new(charges) else { continue };
-        let reply = own.check(&request, clock::now());
-        for (index, decision) in indices.iter().zip(reply.decisions) {
-            if let Some(slot) = decisions.get_mut(*index) {
-                *slot = Some(decision);
+    /// Decides for a home that does not answer, as far as its policies say so: by what this isolate has let pass. Until the
+    /// home is back, all isolates together let pass at most the policy's numbers each.
+    pub(super) fn decide_locally(
+        &self,
+        call: &HomeCall<'_>,
+        limits: &[Limit<'_>],
+        decisions: &mut [Option<Decision>],
+        now: Timestamp,
+    ) {
+        let mut own = self.own.borrow_mut();
+        for check in &call.checks {
+            let is_local = |index: &&usize| limits.get(**index).is_some_and(decides_locally);
+            let indices: Vec<usize> = check.indices.iter().filter(is_local).copied().collect();
+            let charges = indices.iter().filter_map(|index| Some(limits.get(*index)?.charge)).collect();
+            let Ok(request) = CheckRequest::new(charges) else { continue };
+            let reply = own.check(&request, now);
+            for (index, decision) in indices.iter().zip(reply.decisions) {
+                if let Some(slot) = decisions.get_mut(*index) {
+                    *slot = Some(decision);
+                }
             }
         }
     }

@@ -2,16 +2,16 @@
 //! where a later stage refuses or the shop did no work.
 
 mod home;
-mod memory;
+pub(crate) mod memory;
 mod refusals;
 mod sieve;
 
-pub(crate) use memory::LimitMemory;
-
+use crate::clock;
 use crate::incoming::Incoming;
 use crate::refusal::Refusal;
 use futures_util::future::join_all;
 use home::{Answered, HomeLink};
+use memory::LimitMemory;
 use shared::gate::{
     Home, HomeCall, Ledger, Limit, Plan, Stage, Subject, Verdict, by_home, judge, refused_already,
 };
@@ -99,11 +99,11 @@ impl<'a> Limits<'a> {
         for (call, answer) in calls.iter().zip(join_all(asked).await) {
             match answer {
                 Some(answered) => self.note(call, limits, answered, &mut decisions),
-                None => memory::decide_locally(self.incoming, call, limits, &mut decisions),
+                None => self.memory().decide_locally(call, limits, &mut decisions, clock::now()),
             }
         }
         let verdict = judge(self.limit_fields(), limits, &decisions);
-        self.incoming.isolate.memory.limits.note_verdict(&verdict);
+        self.memory().note_verdict(&verdict);
         self.go_on(limits, &decisions, verdict).await
     }
 
@@ -122,7 +122,7 @@ impl<'a> Limits<'a> {
             }
         }
         refusals::remember(self.incoming, limits, &taken);
-        memory::keep_warm(self.incoming, limits, &taken);
+        self.memory().keep_warm(limits, &taken, clock::now());
         self.ledger.note(limits, &taken, answered.taken_at);
         for check in &call.checks {
             let is_taken = |index: &usize| {
@@ -154,6 +154,10 @@ impl<'a> Limits<'a> {
             Delay::from(verdict.delay).await;
         }
         Ok(())
+    }
+
+    fn memory(&self) -> &LimitMemory {
+        &self.incoming.isolate.memory.limits
     }
 
     fn send_beside(&self, home: Home<'_>, request: HomeRequest) {
