@@ -1,6 +1,7 @@
 //! A gated mutation: add to cart. The order of the steps is the order of their cost.
 
 use crate::calls::forward::{self, Buyers};
+use crate::device::NewDevice;
 use crate::incoming::Incoming;
 use crate::limits::{Limits, SHARED_STAGES};
 use crate::origin::{self, ToShop};
@@ -122,14 +123,16 @@ impl<'a> Gated<'a> {
         let mut joining = Limits::new(incoming, Plan::of_join(&incoming.isolate.config, self.buyer));
         joining.take(&Stage::ALL, &self.buyer.subject(self.shop, None)).await?;
         let path = format!("events/{}/ticket", self.event);
-        let call = forward::call(incoming, Buyers::json("POST", &path, JOIN_BUDGET_MS));
-        let (cookies, refusal) = match call.send(&incoming.isolate).await {
+        let device = NewDevice::of(incoming, self.buyer);
+        let call = forward::call(incoming, Buyers::json("POST", &path, JOIN_BUDGET_MS).with(device.as_ref()));
+        let (mut cookies, refusal) = match call.send(&incoming.isolate).await {
             // A reply of 5xx is the server's own trouble, such as a store that did not confirm.
             Ok(response) if response.status() < 500 => {
                 (cookies_set(&response)?, server::reason_told(&response))
             }
             _ => (Vec::new(), Some(Reason::QueueUnreachable)),
         };
+        cookies.extend(device.map(|device| device.set_cookie));
         let pass_name = incoming.isolate.config.site.cookie_mode.name(Cookie::Pass(self.event));
         let asked = match (value_set(&cookies, &pass_name), refusal) {
             (Some(pass), _) => Asked::Entered(pass),
@@ -146,7 +149,7 @@ impl<'a> Gated<'a> {
             Entered::Unproved => {
                 self.count_unproved();
                 let response = self.send(&mut limits, None).await;
-                self.reply(response, None, Vec::new(), &limits)
+                self.reply(response, None, cookies, &limits)
             }
             Entered::Wait(reason) => {
                 // A refusal says nothing of a line: others may find the shop empty.

@@ -2,6 +2,7 @@
 
 mod calls;
 mod clock;
+mod device;
 mod durable;
 mod gated;
 mod incoming;

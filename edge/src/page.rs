@@ -1,19 +1,19 @@
 //! The waiting page, as the answer to a refused navigation and as a call of its own.
 
+use crate::device::NewDevice;
 use crate::incoming::Incoming;
 use crate::refusal::Refusal;
 use crate::reply::{PERSONAL, Reply, SET_COOKIE, value_set};
 use shared::gate::Buyer;
-use shared::http::cookie::{Cookie, DEVICE_LIFE};
+use shared::http::cookie::Cookie;
 use shared::http::form;
 use shared::http::navigation::return_path;
 use shared::http::page::{Standing, WaitingPage, wait_path};
 use shared::http::reason::Reason;
 use shared::ids::EventId;
 use shared::room::status;
-use shared::token::{DeviceId, Ticket};
+use shared::token::Ticket;
 use shared::wire::Snapshot;
-use uuid::Uuid;
 use worker::web_sys::Response;
 
 /// What a waiting page is about.
@@ -63,7 +63,11 @@ impl Waiting<'_> {
             request_id: &incoming.request_id,
         };
         let retry_after = (self.status >= 400).then(|| ("retry-after", RETRY_AFTER_S.to_owned()));
-        let device = new_device_cookie(incoming, buyer, &self.cookies);
+        let has_device =
+            value_set(&self.cookies, &incoming.isolate.config.site.cookie_mode.name(Cookie::Device))
+                .is_some();
+        let device = if has_device { None } else { NewDevice::of(incoming, buyer) };
+        let device = device.map(|device| device.set_cookie);
         let cookies = self.cookies.into_iter().chain(device).map(|cookie| (SET_COOKIE, cookie));
         let reply = Reply::new(self.status, page.render());
         Ok(reply.with(page.headers()).with(retry_after).with(cookies).response()?)
@@ -89,17 +93,6 @@ pub(crate) fn back(incoming: &Incoming, event: &EventId, reason: Reason) -> Resu
     let (name, value) = PERSONAL;
     let headers = [("location", format!("{page}&reason={}", reason.code())), (name, value.to_owned())];
     Ok(Reply::empty(303).with(headers).response()?)
-}
-
-/// A device cookie for a browser that has none, so that its join and its limits are its own from the start.
-fn new_device_cookie(incoming: &Incoming, buyer: &Buyer<'_>, cookies: &[String]) -> Option<String> {
-    let (config, keys) = (&incoming.isolate.config, &incoming.isolate.keys);
-    let mode = &config.site.cookie_mode;
-    if buyer.device.is_some() || value_set(cookies, &mode.name(Cookie::Device)).is_some() {
-        return None;
-    }
-    let device = DeviceId(*Uuid::new_v4().as_bytes());
-    Some(mode.set(Cookie::Device, &keys.seal_device(&device), DEVICE_LIFE))
 }
 
 /// When a client that cannot run the page may try again, in seconds.

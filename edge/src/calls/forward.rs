@@ -1,10 +1,11 @@
 //! Calls that change something: the queue server answers them, and its reply goes to the buyer as it is.
 
 use super::status::spend_poll;
+use crate::device::NewDevice;
 use crate::incoming::Incoming;
 use crate::limits::Limits;
 use crate::refusal::Refusal;
-use crate::reply;
+use crate::reply::{self, SET_COOKIE};
 use crate::rooms;
 use crate::server::ServerCall;
 use shared::config::ShopConfig;
@@ -23,12 +24,19 @@ pub(crate) struct Buyers<'a> {
     fields: &'static [&'static str],
     body: Vec<u8>,
     budget_ms: u32,
+    /// Of a buyer who joins without a device.
+    new_device: Option<&'a NewDevice>,
 }
 
 impl<'a> Buyers<'a> {
     /// A call that the buyer did not make in so many words; its answer shall be JSON.
     pub(crate) fn json(method: &'static str, path: &'a str, budget_ms: u32) -> Self {
-        Self { method, path, fields: &IDENTITY, body: Vec::new(), budget_ms }
+        Self { method, path, fields: &IDENTITY, body: Vec::new(), budget_ms, new_device: None }
+    }
+
+    /// A join brings a device along.
+    pub(crate) fn with(self, new_device: Option<&'a NewDevice>) -> Self {
+        Self { new_device, ..self }
     }
 }
 
@@ -41,7 +49,8 @@ pub(super) async fn join(
     let buyer = incoming.buyer()?;
     let mut limits = Limits::new(incoming, Plan::of_join(&incoming.isolate.config, &buyer));
     limits.take(&Stage::ALL, &buyer.subject(shop, None)).await?;
-    forward(incoming, event, "POST", "ticket").await
+    let new_device = NewDevice::of(incoming, &buyer);
+    forward(incoming, event, "POST", "ticket", new_device.as_ref()).await
 }
 
 /// Calls of a ticket's owner. A ticket without the edge's tag stops here, and so does an owner who asks too often.
@@ -53,7 +62,7 @@ pub(super) async fn by_ticket(
     call: &str,
 ) -> Result<Response, Refusal> {
     let ticket = spend_poll(incoming, shop, &incoming.buyer()?, event)?;
-    let response = forward(incoming, event, method, call).await?;
+    let response = forward(incoming, event, method, call, None).await?;
     if method == "DELETE" && response.status() == 204 {
         rooms::note_ended(incoming, event, ticket.place)?;
     }
@@ -65,15 +74,18 @@ async fn forward(
     event: &EventId,
     method: &'static str,
     call_name: &str,
+    new_device: Option<&NewDevice>,
 ) -> Result<Response, Refusal> {
     let path = format!("events/{event}/{call_name}");
     if is_encoded(incoming.header("content-encoding").as_deref()) {
         return Err(Reason::BodyCompressed.into());
     }
     let body = incoming.body().await?;
-    let buyers = Buyers { method, path: &path, fields: &ALL, body, budget_ms: BUDGET_MS };
-    let response = call(incoming, buyers).send(&incoming.isolate).await?;
-    Ok(reply::passed_on(&response, [])?)
+    let buyers = Buyers { method, path: &path, fields: &ALL, body, budget_ms: BUDGET_MS, new_device };
+    let cookie = || new_device.map(|device| (SET_COOKIE, device.set_cookie.clone()));
+    let sent = call(incoming, buyers).send(&incoming.isolate).await;
+    let response = sent.map_err(|error| Refusal::from(error).with_headers(cookie()))?;
+    Ok(reply::passed_on(&response, cookie())?)
 }
 
 /// The signed call. Of the buyer's cookies only Fairgate's travel.
@@ -82,8 +94,12 @@ pub(crate) fn call(incoming: &Incoming, buyers: Buyers<'_>) -> ServerCall {
     let fields = buyers.fields.iter();
     let mut headers: Vec<(&'static str, String)> =
         fields.filter_map(|name| Some((*name, incoming.header(name)?))).collect();
-    let cookies = incoming.header("cookie").map(|cookies| fairgate_cookies(&cookies, &site.cookie_mode));
-    headers.extend(cookies.filter(|cookies| !cookies.is_empty()).map(|cookies| ("cookie", cookies)));
+    let told = incoming.header("cookie").map(|cookies| fairgate_cookies(&cookies, &site.cookie_mode));
+    let device = buyers.new_device.map(|device| device.pair.clone());
+    let cookies: Vec<String> = device.into_iter().chain(told.filter(|cookies| !cookies.is_empty())).collect();
+    if !cookies.is_empty() {
+        headers.push(("cookie", cookies.join("; ")));
+    }
     headers.push(("fairgate-request-id", incoming.request_id.clone()));
     ServerCall {
         method: buyers.method,

@@ -5,6 +5,7 @@ use axum::http::Method;
 use serde_json::json;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
+use tests::device::Reply;
 use tests::stack::config::{Addresses, DemoConfig};
 use tests::stack::edge::{Edge, EdgeSetup, edge_keys};
 use tests::stack::programs::Programs;
@@ -114,3 +115,17 @@ async fn wrong_keys_of_the_edge_are_a_fault_of_ours_and_not_of_the_buyer() {
 }
 
 const TRIES: usize = 40;
+
+#[tokio::test]
+async fn who_tries_again_after_a_join_without_an_answer_has_one_place() {
+    let stack = stack_with_capacity("lost-join", 1).await;
+    assert_eq!(add_to_cart(&mut buyer(&stack, 1)).await.status, 201);
+    let mut unlucky = buyer(&stack, 2);
+    stack.queue_server.pause().unwrap();
+    let lost = join(&mut unlucky).await;
+    stack.queue_server.resume().unwrap();
+    assert_refused(&lost, 503, "QUEUE_UNREACHABLE");
+    let number = |reply: &Reply| reply.json()["ticketNumber"].as_u64().unwrap();
+    assert_eq!(number(&join(&mut unlucky).await), 2);
+    assert_eq!(number(&join(&mut buyer(&stack, 3)).await), 3, "no number was drawn for nobody");
+}
