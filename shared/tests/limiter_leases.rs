@@ -5,11 +5,11 @@
 use proptest::prelude::*;
 use shared::limiter::check::{Charge, CheckRequest};
 use shared::limiter::concurrency::Holder;
-use shared::limiter::home::{
-    ASKS_MAX, Ask, Give, Grant, HomeReply, HomeRequest, InvalidCall, Keeping, REFUNDS_MAX, Refund,
-};
+use shared::limiter::home::{ASKS_MAX, Ask, Give, HomeReply, HomeRequest, InvalidCall, Keeping, REFUNDS_MAX};
 use shared::limiter::key::{Key, KeyHash, TableSeed};
-use shared::limiter::lease::{HOT_COST, LEASE_COST_MAX, LEASE_LIFE, LEASED_KEYS_MAX, LeaseBook, PAUSE};
+use shared::limiter::lease::{
+    Grant, HOT_COST, LEASE_COST_MAX, LEASE_LIFE, LEASED_KEYS_MAX, LeaseBook, PAUSE, Refund,
+};
 use shared::limiter::table::LimiterTable;
 use shared::limiter::{Cost, Decision, Policy, PolicySettings};
 use shared::time::{Timestamp, micros};

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tests::device::Device;
 use tests::rush::Options;
 use tests::stack::{Setup, Stack};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -29,21 +30,27 @@ async fn every_acknowledged_join_outlives_a_kill_among_joins() {
     let mut kept = Vec::new();
     for round in 0..3 {
         let mut joins = JoinSet::new();
+        let (tell, mut told) = mpsc::unbounded_channel();
         for nth in 0..JOINS {
             let mut device = stack.device(Ipv4Addr::new(10, round, 0, nth));
+            let tell = tell.clone();
             joins.spawn(async move {
                 tokio::time::sleep(Duration::from_millis(u64::from(nth) * 3)).await;
-                let reply = join(&mut device).await;
-                reply.filter(|reply| reply["ticketNumber"].is_u64()).map(|reply| (device, reply))
+                let reply = join(&mut device).await.filter(|reply| reply["ticketNumber"].is_u64())?;
+                let _ = tell.send(());
+                Some((device, reply))
             });
         }
-        tokio::time::sleep(Duration::from_millis(150)).await;
+        drop(tell);
+        for _ in 0..ACKNOWLEDGED_BEFORE_THE_KILL {
+            told.recv().await.unwrap();
+        }
         stack.queue_server.kill();
         let acknowledged: Vec<_> = joins.join_all().await.into_iter().flatten().collect();
         kept.extend(acknowledged);
         stack.queue_server.restart().await.unwrap();
     }
-    assert!(kept.len() > 30, "only {} joins were acknowledged", kept.len());
+    assert!(kept.len() < 3 * usize::from(JOINS), "no kill fell among the joins");
 
     let numbers: BTreeSet<u64> = kept.iter().map(|(_, reply)| number_of(reply)).collect();
     assert_eq!(numbers.len(), kept.len(), "no number is given twice");
@@ -90,3 +97,4 @@ fn number_of(reply: &Value) -> u64 {
 }
 
 const JOINS: u8 = 120;
+const ACKNOWLEDGED_BEFORE_THE_KILL: usize = 15;
