@@ -37,6 +37,12 @@ impl Default for Bounds {
 #[derive(Clone, Copy)]
 pub(super) struct RouteName(pub(super) &'static str);
 
+/// The reply of the route that metrics count under this name.
+pub(super) fn named(route: &'static str, mut response: Response) -> Response {
+    response.extensions_mut().insert(RouteName(route));
+    response
+}
+
 /// What the guard holds on to.
 pub(super) struct Guard {
     pub(super) app: Arc<App>,

@@ -3,7 +3,7 @@
 use super::{
     call::Call,
     error::Refusal,
-    guard::RouteName,
+    guard::named,
     limits::{authorized, json_body},
     reply::json,
 };
@@ -224,9 +224,4 @@ fn staff_pass(app: &App, room: &ActiveRoom, facts: &Facts) -> Result<StaffPass, 
     let tagged = app.keys.edge().tag_pass(&token);
     let set_cookie = app.cookies().set(Cookie::Pass(&room.event), &tagged, life);
     Ok(StaffPass { token, set_cookie, expires_in_s: life.as_secs() })
-}
-
-fn named(route: &'static str, mut response: Response) -> Response {
-    response.extensions_mut().insert(RouteName(route));
-    response
 }

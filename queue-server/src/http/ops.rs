@@ -3,7 +3,7 @@
 use super::{
     call::{Call, refuse},
     error::Refusal,
-    guard::RouteName,
+    guard::named,
 };
 use crate::{app::App, leader::Peers};
 use axum::{
@@ -55,9 +55,4 @@ pub(super) async fn leadz(State(app): State<Arc<App>>) -> Response {
 /// A route of this server under another method.
 pub(super) async fn method_not_allowed(headers: HeaderMap) -> Response {
     refuse(&headers, Reason::MethodNotAllowed)
-}
-
-fn named(route: &'static str, mut response: Response) -> Response {
-    response.extensions_mut().insert(RouteName(route));
-    response
 }

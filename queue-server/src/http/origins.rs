@@ -3,7 +3,7 @@
 use super::{
     call::Call,
     error::Refusal,
-    guard::RouteName,
+    guard::named,
     limits::{authorized, json_body},
     reply::json,
 };
@@ -101,9 +101,4 @@ impl<'a> OriginView<'a> {
             fixed: standing.fixed,
         }
     }
-}
-
-fn named(route: &'static str, mut response: Response) -> Response {
-    response.extensions_mut().insert(RouteName(route));
-    response
 }

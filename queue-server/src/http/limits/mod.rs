@@ -9,7 +9,7 @@ use super::{
     body::{JSON, media_type},
     call::Call,
     error::Refusal,
-    guard::RouteName,
+    guard::named,
 };
 use crate::{
     access::{AccessKey, Role},
@@ -87,11 +87,6 @@ fn parse_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
         let detail: String = error.to_string().chars().take(DETAIL_CHARS_MAX).collect();
         Refusal::new(Reason::BodyInvalid).detail(detail)
     })
-}
-
-fn named(route: &'static str, mut response: Response) -> Response {
-    response.extensions_mut().insert(RouteName(route));
-    response
 }
 
 const OPENAPI: &str = include_str!("openapi.json");
