@@ -16,6 +16,7 @@ use shared::gate::{
     Admission, Asked, Buyer, Entered, HeldPass, PassView, Plan, Stage, Subject, admit, after_asking,
 };
 use shared::http::cookie::Cookie;
+use shared::http::cors::Caller;
 use shared::http::page::wait_path;
 use shared::http::path::CanonicalPath;
 use shared::http::reason::Reason;
@@ -31,6 +32,7 @@ pub(crate) async fn answer(
     shop: &ShopConfig,
     route: &RouteConfig,
     path: &CanonicalPath,
+    caller: Caller<'_>,
 ) -> Result<Response, Refusal> {
     let buyer = incoming.buyer()?;
     let (body, sku);
@@ -46,7 +48,7 @@ pub(crate) async fn answer(
     let gated = Gated { incoming, shop, event, buyer: &buyer, subject, body: body.as_deref() };
     let snapshot = rooms::snapshot(incoming, event).await?;
     let passes = buyer.passes(&incoming.isolate.config, event);
-    let admission = gated.with_view(snapshot.as_deref(), |view| admit(view, &passes))?;
+    let admission = gated.with_view(snapshot.as_deref(), |view| admit(view, &passes, caller))?;
     match admission {
         Admission::Pass(pass) => gated.go_on(limits, pass).await,
         Admission::Ask => gated.ask(limits, snapshot.as_ref()).await,

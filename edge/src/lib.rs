@@ -59,7 +59,7 @@ async fn answer(incoming: &Incoming) -> std::result::Result<Response, Refusal> {
     match target {
         RouteTarget::Fairgate(call) => calls::answer(incoming, shop, &call, caller).await,
         RouteTarget::Gated { route, path } => {
-            let answer = gated::answer(incoming, shop, route, &path).await;
+            let answer = gated::answer(incoming, shop, route, &path, caller).await;
             answer.map_err(|refusal| refusal.readable_by(caller))
         }
         RouteTarget::Limited(route) | RouteTarget::Bypass(route) => {

@@ -104,16 +104,17 @@ struct DataDir {
 
 #[derive(Debug, Subcommand)]
 enum KeysAction {
-    /// Add a new key that signs from the next start on; older keys go on verifying, so no ticket is lost.
+    /// Add a key, and at the second call make it sign; older keys go on verifying, so no ticket is lost.
     ///
-    /// Without a pause: `rotate --prepare`, restart the server, give every edge its new keys (`edge-keys`), then `rotate`
-    /// and restart the server again.
+    /// In a running sale: `rotate`, restart the server, give every edge its new keys (`edge-keys`), `rotate` again, and restart
+    /// the server again.
     Rotate {
         #[command(flatten)]
         dir: DataDir,
-        /// Only add the key: it verifies, and begins to sign at the next `rotate`.
+        /// The new key signs from the next start on, whether or not edges know it: for a key that was stolen. Until an edge has
+        /// its new keys, it believes nothing that is new.
         #[arg(long)]
-        prepare: bool,
+        at_once: bool,
     },
     /// Drop a key. Every ticket sealed under it is void: wait until 24 hours after the rotation.
     Retire {
@@ -125,19 +126,16 @@ enum KeysAction {
 }
 
 impl Command {
-    pub fn run(self) -> Result<()> {
+    /// Carries it out, and returns what it has to print.
+    pub fn run(self) -> Result<String> {
         match self.action {
-            Action::Serve(options) => serve(options),
+            Action::Serve(options) => serve(options).map(|()| String::new()),
             Action::Check { config, before } => check(&config, before.as_deref()),
-            Action::Size { pool, work_ms } => {
-                println!("{}", check::sizing(pool, work_ms)?);
-                Ok(())
-            }
+            Action::Size { pool, work_ms } => Ok(format!("{}\n", check::sizing(pool, work_ms)?)),
             Action::EdgeKeys(DataDir { data_dir }) => {
-                println!("{}", KeyFile::open(&data_dir)?.server_keys().edge().to_text());
-                Ok(())
+                Ok(format!("{}\n", KeyFile::open(&data_dir)?.server_keys().edge().to_text()))
             }
-            Action::Keys(KeysAction::Rotate { dir, prepare }) => rotate(&dir.data_dir, prepare),
+            Action::Keys(KeysAction::Rotate { dir, at_once }) => rotate(&dir.data_dir, at_once),
             Action::Keys(KeysAction::Retire { dir, id }) => retire(&dir.data_dir, id),
             Action::Access(action) => action.run(),
             Action::Store(action) => action.run(|path| Ok(read_config(path)?.0)),
@@ -167,34 +165,41 @@ fn serve(options: Serve) -> Result<()> {
     })
 }
 
-fn check(path: &Path, before: Option<&Path>) -> Result<()> {
+fn check(path: &Path, before: Option<&Path>) -> Result<String> {
     let (config, _) = read_config(path)?;
-    println!("{}: good.\n{}", path.display(), check::report(&config));
+    let mut said = format!("{}: good.\n{}\n", path.display(), check::report(&config));
     if let Some(before) = before {
-        println!("{}", check::changes(&read_config(before)?.0, &config));
+        said.push_str(&format!("{}\n", check::changes(&read_config(before)?.0, &config)));
     }
-    for warning in config.warnings() {
-        println!("Warning: {warning}.");
-    }
-    Ok(())
+    said.extend(config.warnings().iter().map(|warning| format!("Warning: {warning}.\n")));
+    Ok(said)
 }
 
-fn rotate(data_dir: &Path, prepare: bool) -> Result<()> {
+fn rotate(data_dir: &Path, at_once: bool) -> Result<String> {
     let mut keys = existing_keys(data_dir)?;
     let PreparedKey { id, signs } =
-        keys.rotate(prepare).context("retire the oldest key first: `fairgate keys retire <id>`")?;
+        keys.rotate(at_once).context("retire the oldest key first: `fairgate keys retire <id>`")?;
     keys.save(data_dir)?;
-    let what = if signs { "signs from the next start on" } else { "is prepared and verifies only" };
-    println!("Key {} {what}. Restart the server and give every edge its keys (`fairgate edge-keys`).", id.0);
-    Ok(())
+    let id = id.0;
+    Ok(if signs {
+        format!(
+            "Key {id} signs from the next start on. Restart the server and give every edge its keys (`fairgate edge-keys`).\n"
+        )
+    } else {
+        format!(
+            "Key {id} is prepared: it verifies, and signs nothing yet. Restart the server, give every edge its keys \
+             (`fairgate edge-keys`), then rotate again.\n"
+        )
+    })
 }
 
-fn retire(data_dir: &Path, id: u8) -> Result<()> {
+fn retire(data_dir: &Path, id: u8) -> Result<String> {
     let mut keys = existing_keys(data_dir)?;
     keys.retire(KeyId(id)).context("this key cannot be retired")?;
     keys.save(data_dir)?;
-    println!("Key {id} is retired. Restart the server and give every edge its keys (`fairgate edge-keys`).");
-    Ok(())
+    Ok(format!(
+        "Key {id} is retired. Restart the server and give every edge its keys (`fairgate edge-keys`).\n"
+    ))
 }
 
 /// A rotation of keys that are not there would make them, and void whatever was signed with lost ones.

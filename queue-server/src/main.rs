@@ -3,7 +3,7 @@
 use clap::Parser;
 use queue_server::command::Command;
 use std::{
-    io::{self, IsTerminal},
+    io::{self, IsTerminal, Write},
     process::ExitCode,
 };
 use tracing_subscriber::EnvFilter;
@@ -16,11 +16,19 @@ fn main() -> ExitCode {
         .with_ansi(io::stderr().is_terminal())
         .with_writer(io::stderr)
         .init();
-    match Command::parse().run() {
+    match Command::parse().run().and_then(print) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("fairgate: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Whoever reads it may have seen enough before the end, as `head` does: that is no failure.
+fn print(said: String) -> anyhow::Result<()> {
+    match io::stdout().write_all(said.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
     }
 }

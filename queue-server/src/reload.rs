@@ -1,7 +1,8 @@
 //! Takes up a changed `fairgate.toml` or `access.toml` while the server runs: whole, or not at all.
 //!
 //! Limits, their routes and the bearer keys change within two seconds, or at once on SIGHUP. A file that is wrong is told
-//! in the log with its place, and the last good one stays. Everything else in the file needs a restart.
+//! in the log with its place, and the last good one stays. Everything else in the file needs a restart, and holds back what is
+//! changed beside it: otherwise this server and its edges would go by different files.
 
 use crate::{access::AccessKeys, app::App, document::ConfigDocument, limits::Limits};
 use shared::config::Config;
@@ -52,8 +53,8 @@ impl Reload {
         }
     }
 
-    /// Takes up what has changed. `is_told` says so in the log even if nothing has. The text of a configuration that came
-    /// into force is for the edges too, unless it asks for what this server does only after a restart.
+    /// Takes up what has changed. `is_told` says so in the log even if nothing has. Returns the text of a configuration that came
+    /// into force, for the edges.
     pub async fn look(&mut self, limits: &Limits, is_told: bool) -> Option<String> {
         let text = read(&self.config_path);
         let mut for_edges = None;
@@ -71,7 +72,7 @@ impl Reload {
         for_edges
     }
 
-    /// Whether it is in force as a whole.
+    /// Whether it came into force.
     async fn take_config(&self, limits: &Limits, text: Option<&str>) -> bool {
         let path = self.config_path.display();
         let Some(text) = text else {
@@ -85,16 +86,14 @@ impl Reload {
                 return false;
             }
         };
-        let needs_restart = self.needs_restart(&config);
-        if needs_restart {
-            warn!(
-                %path,
-                "what the file changes besides limits, their routes and policies needs a restart; edges stay with what they have"
-            );
+        let changed = self.needing_restart(&config).join(", ");
+        if !changed.is_empty() {
+            warn!(%path, changed, "what the file changes needs a restart; until then all of it waits, its limits too");
+            return false;
         }
         limits.live.replace_config(config).await;
         info!(%path, "the limits of the configuration are in force");
-        !needs_restart
+        true
     }
 
     async fn take_access(&self, limits: &Limits) {
@@ -108,19 +107,22 @@ impl Reload {
         }
     }
 
-    /// Whether this server goes on as the old file says, so that edges by the new one would not find what they ask for.
-    fn needs_restart(&self, config: &Config) -> bool {
+    /// What is changed of that which this server does as it was started: edges by the new file would not find what they ask for.
+    fn needing_restart(&self, config: &Config) -> Vec<&'static str> {
         let old = &self.started_with;
         let hosts = |config: &Config| -> Vec<(String, Vec<String>)> {
             config.shops.iter().map(|shop| (shop.id.clone(), shop.hosts.clone())).collect()
         };
-        old.server != config.server
-            || old.site.prefix != config.site.prefix
-            || old.site.public_url != config.site.public_url
-            || old.site.cookie_mode != config.site.cookie_mode
-            || old.edge.queue_server != config.edge.queue_server
-            || old.events != config.events
-            || hosts(old) != hosts(config)
+        let parts = [
+            ("[server] or [store]", old.server != config.server),
+            ("site.prefix", old.site.prefix != config.site.prefix),
+            ("site.public_url", old.site.public_url != config.site.public_url),
+            ("site.cookie_domain", old.site.cookie_mode != config.site.cookie_mode),
+            ("edge.queue_server", old.edge.queue_server != config.edge.queue_server),
+            ("an event", old.events != config.events),
+            ("a shop's hosts", hosts(old) != hosts(config)),
+        ];
+        parts.into_iter().filter_map(|(name, is_changed)| is_changed.then_some(name)).collect()
     }
 }
 

@@ -26,7 +26,7 @@ pub struct ActiveRoom {
 }
 
 /// A snapshot as it is sent, made once a tick.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Published {
     pub snapshot: Snapshot,
     /// What the snapshot was made from; `None` where another server made it.
@@ -70,6 +70,16 @@ impl ActiveRoom {
         let json = Bytes::from(serde_json::to_vec(&snapshot)?);
         self.published.send_replace(Some(Arc::new(Published::new(snapshot, Some(facts), json))));
         Ok(())
+    }
+
+    /// Notes what an order changed: whoever asks for the room sees it at once, edges with the next snapshot.
+    pub fn note_facts(&self, facts: Facts) {
+        self.published.send_if_modified(|known| {
+            if let Some(last) = known.take() {
+                *known = Some(Arc::new(Published { facts: Some(facts), ..Published::clone(&last) }));
+            }
+            false
+        });
     }
 
     /// Takes over what another server published, if it is newer.

@@ -33,8 +33,8 @@ pub enum StoreAction {
 }
 
 impl StoreAction {
-    /// Carries it out; `config` reads a configuration file.
-    pub(crate) fn run(self, read_config: impl Fn(&Path) -> Result<Config>) -> Result<()> {
+    /// Carries it out, and returns what it has to print; `read_config` reads a configuration file.
+    pub(crate) fn run(self, read_config: impl Fn(&Path) -> Result<Config>) -> Result<String> {
         let Self::Move { config, data_dir, store_url } = self;
         let config = read_config(&config)?;
         let data_dir = data_dir.unwrap_or_else(|| PathBuf::from(&config.server.data_dir));
@@ -61,9 +61,9 @@ impl StoreAction {
         receive(&runtime, &settings, &rooms, clock.now())?;
         set_aside(&data_dir)
             .context("the rooms are moved, but their file cannot be renamed: do it by hand")?;
-        for (room, records) in &rooms {
-            println!("{}: {} records moved.", room.event, records.len());
-        }
-        Ok(())
+        Ok(rooms
+            .iter()
+            .map(|(room, records)| format!("{}: {} records moved.\n", room.event, records.len()))
+            .collect())
     }
 }

@@ -37,15 +37,15 @@ impl Phase {
     }
 }
 
-/// The operator's words to those who wait, by language: 1 to 500 characters each.
+/// The operator's words to those who wait, by language: 1 to 500 characters each, of which only line breaks may be control characters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "BTreeMap<Language, String>", into = "BTreeMap<Language, String>")]
 pub struct Message(BTreeMap<Language, String>);
 
-/// A message in no language, or with a text that is empty or longer than 500 characters.
+/// A message in no language, or with a text that is empty, longer than 500 characters, or not printable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a message has 1 to {MESSAGE_CHARS_MAX} characters in each of its languages, at least one of en and zh-TW"
+    "a message has 1 to {MESSAGE_CHARS_MAX} printable characters in each of its languages, at least one of en and zh-TW"
 )]
 pub struct InvalidMessage;
 
@@ -62,7 +62,10 @@ impl Message {
 impl TryFrom<BTreeMap<Language, String>> for Message {
     type Error = InvalidMessage;
     fn try_from(texts: BTreeMap<Language, String>) -> Result<Self, InvalidMessage> {
-        let fits = |text: &String| (1..=MESSAGE_CHARS_MAX).contains(&text.chars().count());
+        let is_strange = |character: char| character.is_control() && character != '\n';
+        let fits = |text: &String| {
+            (1..=MESSAGE_CHARS_MAX).contains(&text.chars().count()) && !text.chars().any(is_strange)
+        };
         if texts.is_empty() || !texts.values().all(fits) { Err(InvalidMessage) } else { Ok(Self(texts)) }
     }
 }

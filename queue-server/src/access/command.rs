@@ -1,6 +1,6 @@
 //! `fairgate access`: makes, lists and revokes bearer keys.
 
-use super::{AccessKeys, Role, Shops};
+use super::{AccessKey, AccessKeys, Role, Shops};
 use anyhow::{Result, bail};
 use clap::Subcommand;
 use std::{collections::BTreeSet, path::PathBuf};
@@ -43,8 +43,9 @@ pub enum AccessAction {
 }
 
 impl AccessAction {
-    pub fn run(self) -> Result<()> {
-        match self {
+    /// Carries it out, and returns what it has to print.
+    pub fn run(self) -> Result<String> {
+        Ok(match self {
             Self::Create { roles, shops, every_shop, note, data_dir } => {
                 if let Some(shop) = shops.iter().find(|shop| !is_shop_name(shop)) {
                     bail!("{shop:?} names no shop: a name is 1 to 32 characters of a-z, 0-9 and -");
@@ -54,14 +55,20 @@ impl AccessAction {
                 let text = keys.create(one_line(&note), roles.into_iter().collect(), shops)?;
                 keys.save(&data_dir)?;
                 eprintln!("This key is shown once; whoever has it may do what it says.");
-                println!("{text}");
+                format!("{text}\n")
             }
             Self::List { data_dir } => {
-                for key in AccessKeys::read(&data_dir)?.iter() {
+                let line = |key: &AccessKey| {
                     let roles: Vec<&str> = key.roles.iter().map(|role| role.name()).collect();
-                    let shops = shops_in_words(&key.shops);
-                    println!("{} {} for {shops}: {}", key.id, roles.join(", "), key.note);
-                }
+                    format!(
+                        "{} {} for {}: {}\n",
+                        key.id,
+                        roles.join(", "),
+                        shops_in_words(&key.shops),
+                        key.note
+                    )
+                };
+                AccessKeys::read(&data_dir)?.iter().map(line).collect()
             }
             Self::Revoke { id, data_dir } => {
                 let mut keys = AccessKeys::read(&data_dir)?;
@@ -69,10 +76,9 @@ impl AccessAction {
                     bail!("no key has the id {id}; `fairgate access list` shows them");
                 }
                 keys.save(&data_dir)?;
-                println!("Key {id} is worthless within seconds.");
+                format!("Key {id} is worthless within seconds.\n")
             }
-        }
-        Ok(())
+        })
     }
 }
 

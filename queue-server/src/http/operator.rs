@@ -135,6 +135,7 @@ async fn act(State(app): State<Arc<App>>, Path(event): Path<String>, call: Call)
         let (room, by) = room(&app, &call, &event, Role::Operate)?;
         let Order { action } = json_body(&call)?;
         let facts = room.store.operate(by.clone(), action.clone()).await??;
+        room.note_facts(facts.clone());
         info!(event = %room.event, by, ?action, phase = ?facts.phase, "an operator's order is carried out");
         let mut view = EventView::of(room, &facts);
         if action == Action::StaffPass {
@@ -153,7 +154,7 @@ async fn session(
 ) -> Response {
     let answer = async {
         let (room, _) = room(&app, &call, &event, Role::Sessions)?;
-        let pass = PassId::parse(&jti).map_err(|_| Refusal::new(Reason::SessionEnded))?;
+        let pass = PassId::parse(&jti).map_err(|_| Refusal::new(Reason::PathInvalid))?;
         if pass.event != room.event {
             return Err(Refusal::new(Reason::SessionEnded));
         }

@@ -75,24 +75,24 @@ impl KeyFile {
         &self.pass_keys
     }
 
-    /// The next step of a rotation: a key that was prepared begins to sign, otherwise a new one is added and signs at once
-    /// unless `prepare_only`. A pass key is made with each new master key; the shops see it in the JWK set before it signs
+    /// The next step of a rotation: a key that was prepared begins to sign, otherwise a new one is prepared; `at_once` it signs
+    /// too. A pass key is made with each new master key; the shops see it in the JWK set before it signs
     /// only if they read the set when they meet an unknown kid, as JWT libraries do.
-    pub fn rotate(&mut self, prepare_only: bool) -> Result<PreparedKey, KeyFileError> {
-        if let Some(id) = self.prepared().filter(|_| !prepare_only) {
+    pub fn rotate(&mut self, at_once: bool) -> Result<PreparedKey, KeyFileError> {
+        if let Some(id) = self.prepared() {
             self.master = self.master.clone().with_current(id)?;
             return Ok(PreparedKey { id, signs: true });
         }
         let next = self.ids().into_iter().max().unwrap_or_default().checked_add(1);
         let id = KeyId(next.ok_or(KeyFileError::IdsExhausted)?);
         let mut master = self.master.clone().with_key(id, random()?)?;
-        if !prepare_only {
+        if at_once {
             master = master.with_current(id)?;
         }
         self.pass_keys.insert(0, PassKey::generate()?);
         self.pass_keys.truncate(PASS_KEYS_MAX);
         self.master = master;
-        Ok(PreparedKey { id, signs: !prepare_only })
+        Ok(PreparedKey { id, signs: at_once })
     }
 
     /// Drops a key: every ticket sealed under it is void.
@@ -240,7 +240,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut keys = KeyFile::open(dir.path()).unwrap();
         let old = keys.server_keys().edge().to_text();
-        assert_eq!(keys.rotate(false).unwrap(), PreparedKey { id: KeyId(2), signs: true });
+        assert_eq!(keys.rotate(true).unwrap(), PreparedKey { id: KeyId(2), signs: true });
         keys.save(dir.path()).unwrap();
         let reopened = KeyFile::open(dir.path()).unwrap();
         let new = reopened.server_keys().edge().to_text();
@@ -254,7 +254,7 @@ mod tests {
     fn a_prepared_key_signs_at_the_next_rotation() {
         let dir = tempfile::tempdir().unwrap();
         let mut keys = KeyFile::open(dir.path()).unwrap();
-        assert_eq!(keys.rotate(true).unwrap(), PreparedKey { id: KeyId(2), signs: false });
+        assert_eq!(keys.rotate(false).unwrap(), PreparedKey { id: KeyId(2), signs: false });
         assert_eq!(keys.rotate(false).unwrap(), PreparedKey { id: KeyId(2), signs: true });
         keys.retire(KeyId(1)).unwrap();
         assert!(keys.retire(KeyId(2)).is_err(), "the key that signs stays");
@@ -265,9 +265,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut keys = KeyFile::open(dir.path()).unwrap();
         for _ in 0..3 {
-            keys.rotate(false).unwrap();
+            keys.rotate(true).unwrap();
         }
-        assert!(matches!(keys.rotate(false), Err(KeyFileError::Keyring(KeyringError::TooManyKeys))));
+        assert!(matches!(keys.rotate(true), Err(KeyFileError::Keyring(KeyringError::TooManyKeys))));
     }
 
     #[test]

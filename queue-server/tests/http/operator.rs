@@ -31,6 +31,10 @@ async fn a_pause_holds_the_line_and_says_what_the_operator_says() {
     waiting.post(&server, TICKET).await;
     let reply = order(&server, json!("pause")).await;
     assert_eq!((reply.status.as_u16(), &reply.json()["phase"]), (200, &json!("paused")));
+    let seen = call(&server, &server.keys.read, "GET", EVENT, &Value::Null).await.json();
+    assert_eq!(seen["phase"], "paused", "before the next tick");
+    let strange = json!({ "message": { "en": "Back at\u{0}three." } });
+    order(&server, strange).await.assert_refused(400, "BODY_INVALID");
     let words = json!({ "message": { "en": "Back at three.", "zh-TW": "三點恢復。" } });
     assert_eq!(order(&server, words).await.status, 200);
     server.call_next().await;
@@ -92,7 +96,7 @@ async fn the_shop_ends_and_extends_a_session_by_the_id_of_its_pass() {
     assert_eq!(say("finish", "drop:1:0:1").await.status, 204);
     say("extend", "drop:1:0:1").await.assert_refused(410, "SESSION_ENDED");
     say("finish", "other:1:0:2").await.assert_refused(410, "SESSION_ENDED");
-    say("finish", "rubbish").await.assert_refused(410, "SESSION_ENDED");
+    say("finish", "rubbish").await.assert_refused(400, "PATH_INVALID");
     say("praise", "drop:1:0:2").await.assert_refused(404, "ROUTE_UNKNOWN");
     assert_eq!(say("revoke", "drop:1:0:2").await.status, 204);
 }

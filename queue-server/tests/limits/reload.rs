@@ -72,9 +72,10 @@ async fn keys_that_are_revoked_or_made_count_without_a_restart() {
         .assert_refused(401, "ACCESS_KEY_INVALID");
 }
 
-/// A prefix that was changed in a running sale went to the edges, which then asked this server under a path it did not know.
+/// A prefix that was changed in a running sale went to the edges, which then asked this server under a path it did not know; and limits
+/// that were changed beside it held here and not there.
 #[tokio::test]
-async fn edges_are_not_told_what_this_server_does_only_after_a_restart() {
+async fn what_needs_a_restart_holds_back_the_whole_file() {
     let server = Server::start();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("fairgate.toml");
@@ -89,7 +90,10 @@ async fn edges_are_not_told_what_this_server_does_only_after_a_restart() {
         assert_ne!(Config::parse("fairgate.toml", &changed).unwrap(), server.app.config);
         fs::write(&path, &changed).unwrap();
         assert_eq!(reload.look(&server.app.limits, false).await, None, "{then}");
+        fs::write(&path, changed.replacen("burst_capacity = 10", "burst_capacity = 1", 1)).unwrap();
+        assert_eq!(reload.look(&server.app.limits, false).await, None, "{then}");
     }
+    assert!(server.passes("device", "a", 4).await, "the limit of the file before");
     let five = CONFIG.replacen("burst_capacity = 10", "burst_capacity = 5", 1);
     fs::write(&path, &five).unwrap();
     assert_eq!(reload.look(&server.app.limits, false).await, Some(five));

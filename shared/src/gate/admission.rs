@@ -1,6 +1,7 @@
 //! Whether a gated request may go on to the shop.
 
 use super::EndedPlaces;
+use crate::http::cors::Caller;
 use crate::http::reason::Reason;
 use crate::ids::{EventId, Place};
 use crate::time::Timestamp;
@@ -73,12 +74,18 @@ pub fn find_pass<'r>(view: &PassView<'_>, passes: &[&'r str]) -> Option<HeldPass
 }
 
 /// What to do with a gated request that presents `passes`.
-pub fn admit<'r>(view: &PassView<'_>, passes: &[&'r str]) -> Admission<'r> {
+///
+/// A page of another site may send its visitors' browsers here without their knowing. It takes no places for them: they are shown the
+/// waiting page, which joins where they see it.
+pub fn admit<'r>(view: &PassView<'_>, passes: &[&'r str], caller: Caller<'_>) -> Admission<'r> {
     if let Some(pass) = find_pass(view, passes) {
         return Admission::Pass(pass);
     }
     let Some(snapshot) = view.snapshot else { return Admission::Wait(Reason::SnapshotUnavailable) };
     match snapshot.phase {
+        Phase::Open | Phase::Passthrough if caller == Caller::Foreign => {
+            Admission::Wait(Reason::QueueRequired)
+        }
         Phase::Passthrough => Admission::Ask,
         Phase::Open if snapshot.session_free => Admission::Ask,
         Phase::Open | Phase::Lobby | Phase::Drawing => Admission::Wait(Reason::QueueRequired),

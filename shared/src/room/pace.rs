@@ -101,7 +101,8 @@ fn slowest(settings: &RoomSettings) -> u64 {
     milli.min(rate_milli)
 }
 
-const PACE_WINDOW: Duration = Duration::from_secs(180);
+/// So far back the pace looks.
+pub(super) const PACE_WINDOW: Duration = Duration::from_secs(180);
 const PACE_KNOWN_AFTER: Duration = Duration::from_secs(60);
 /// A first fill that takes longer than this is no fill but a pace.
 const FILL_MAX: Duration = Duration::from_secs(30);

@@ -1,6 +1,6 @@
 //! What one ticket's owner is told, from the snapshot alone: the Worker and the queue server share this rule.
 
-use super::{Pace, RoomSettings};
+use super::{Pace, RoomSettings, pace::PACE_WINDOW};
 use crate::{
     http::language::Language,
     ids::{Place, TicketNumber},
@@ -30,7 +30,7 @@ pub fn status(snapshot: &Snapshot, place: Place, now: Timestamp, language: Langu
     let waiting = state == TicketState::Waiting;
     let position = live_ahead(lane, place.number);
     let pace = Pace { speed_milli_per_s: lane.speed_milli_per_s, error_pct: lane.speed_error_pct };
-    let eta = eta(pace, position);
+    let eta = eta(pace, position, stood_still_s(snapshot, lane));
     let polls = PollBounds {
         waiting: live_ahead(lane, lane.next_number),
         budget_per_s: snapshot.poll_budget_per_s,
@@ -77,15 +77,26 @@ fn live_ahead(lane: &LaneSnapshot, number: TicketNumber) -> u64 {
     sum_permille.checked_div(1_000).unwrap_or(0)
 }
 
-/// `position / speed`, less and more by the pace's error; the upper end also carries the time between two polls.
-fn eta(pace: Pace, position: u64) -> EtaRange {
+/// How long nobody of the lane has been called, as far as the pace does not know it yet.
+fn stood_still_s(snapshot: &Snapshot, lane: &LaneSnapshot) -> u64 {
+    let moved_at = Timestamp::from_millis(lane.moved_at_ms);
+    if moved_at == Timestamp::default() {
+        return 0;
+    }
+    let still = Timestamp::from_millis(snapshot.server_time_ms).since(moved_at);
+    still.min(PACE_WINDOW).as_secs()
+}
+
+/// `position / speed`, less and more by the pace's error; the upper end also carries the time between two polls. A line that has stood
+/// still may do so as long again, whatever the pace was before.
+fn eta(pace: Pace, position: u64, stood_still_s: u64) -> EtaRange {
     let spread = u64::from(pace.error_pct).saturating_add(100);
     let milli = position.saturating_add(1).saturating_mul(1_000);
     let at_speed =
         |milli: u64, speed: u64| if speed == 0 { ETA_MAX_S } else { milli.div_ceil(speed).min(ETA_MAX_S) };
     let low_s = at_speed(milli.saturating_mul(100).div_ceil(spread), pace.speed_milli_per_s);
     let high_s = at_speed(milli.saturating_mul(spread).div_ceil(100), pace.speed_milli_per_s);
-    EtaRange { low_s, high_s: high_s.saturating_add(POLL_SLACK_S) }
+    EtaRange { low_s, high_s: high_s.max(stood_still_s).saturating_add(POLL_SLACK_S) }
 }
 
 const ETA_MAX_S: u64 = 86_400;
@@ -124,7 +135,7 @@ pub(super) fn newcomer_asks_after(settings: &RoomSettings, waiting: u64, pace: P
         budget_per_s: settings.poll_budget_per_s,
         turn_grace_s: settings.turn_grace.as_secs(),
     };
-    let interval_ms = polls.interval_ms(pace, eta(pace, waiting));
+    let interval_ms = polls.interval_ms(pace, eta(pace, waiting, PACE_WINDOW.as_secs()));
     Duration::from_millis(interval_ms.saturating_mul(6).div_ceil(5))
 }
 
@@ -204,6 +215,22 @@ mod tests {
         assert_eq!(told(&snapshot(0, 10_000, 0), 1_000).eta, Some(EtaRange { low_s: 100, high_s: 107 }));
         assert_eq!(told(&snapshot(0, 10_000, 100), 1_000).eta, Some(EtaRange { low_s: 50, high_s: 207 }));
         assert_eq!(told(&snapshot(0, 0, 60), 1).eta, Some(EtaRange { low_s: 86_400, high_s: 86_407 }));
+    }
+
+    #[test]
+    fn a_line_that_stands_still_promises_no_turn_within_the_minute() {
+        let stood = |still: Duration| {
+            let mut snapshot = snapshot(340, 10_000, 0);
+            snapshot.lanes[0].moved_at_ms = NOW.saturating_sub(still).as_millis();
+            told(&snapshot, 341).eta
+        };
+        assert_eq!(stood(Duration::from_secs(1)), Some(EtaRange { low_s: 1, high_s: 8 }));
+        assert_eq!(stood(Duration::from_secs(120)), Some(EtaRange { low_s: 1, high_s: 127 }));
+        assert_eq!(
+            stood(Duration::from_secs(3_600)),
+            Some(EtaRange { low_s: 1, high_s: 187 }),
+            "as the pace knows it by then"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::fixtures::{View, now, pass, place, snapshot};
 use shared::gate::{Admission, Asked, Entered, PASS_GRACE, admit, after_asking, find_pass};
+use shared::http::cors::Caller;
 use shared::http::reason::Reason;
 use shared::wire::Phase;
 use std::time::Duration;
@@ -17,7 +18,9 @@ fn the_first_pass_that_holds_goes_on() {
         pass(&view.keys, 1, "alpha", (-10, 110)).replace('A', "B"),
         pass(&view.keys, 2, "alpha", (-10, 110)),
     );
-    let Admission::Pass(held) = admit(&view.get(), &["rubbish", &forged, &good]) else { panic!("no pass") };
+    let Admission::Pass(held) = admit(&view.get(), &["rubbish", &forged, &good], Caller::Own) else {
+        panic!("no pass")
+    };
     assert_eq!((held.place, held.renews), (place(2), false));
     assert_eq!(Some(held.jwt), good.split_once('.').map(|(_, jwt)| jwt));
 }
@@ -26,7 +29,7 @@ fn the_first_pass_that_holds_goes_on() {
 fn a_pass_that_is_over_ended_or_of_another_shop_waits() {
     let mut view = open_line();
     let check = |view: &View, cookie: &str| {
-        assert_eq!(admit(&view.get(), &[cookie]), Admission::Wait(Reason::QueueRequired));
+        assert_eq!(admit(&view.get(), &[cookie], Caller::Own), Admission::Wait(Reason::QueueRequired));
     };
     check(&view, &pass(&view.keys, 1, "alpha", (-120, 0)));
     check(&view, &pass(&view.keys, 1, "beta", (-10, 110)));
@@ -79,7 +82,7 @@ fn a_pass_is_over_when_either_clock_says_so() {
 fn without_a_pass_the_room_decides() {
     let check = |phase, session_free, expected| {
         let view = View::new(Some(snapshot(phase, session_free)));
-        assert_eq!(admit(&view.get(), &[]), expected, "{phase:?} {session_free}");
+        assert_eq!(admit(&view.get(), &[], Caller::Own), expected, "{phase:?} {session_free}");
     };
     check(Phase::Open, true, Admission::Ask);
     check(Phase::Open, false, Admission::Wait(Reason::QueueRequired));
@@ -90,21 +93,38 @@ fn without_a_pass_the_room_decides() {
     check(Phase::Paused, true, Admission::Wait(Reason::EventPaused));
     check(Phase::SoldOut, true, Admission::Wait(Reason::OutOfStock));
     check(Phase::Closed, true, Admission::Wait(Reason::EventClosed));
-    assert_eq!(admit(&View::new(None).get(), &[]), Admission::Wait(Reason::SnapshotUnavailable));
+    assert_eq!(admit(&View::new(None).get(), &[], Caller::Own), Admission::Wait(Reason::SnapshotUnavailable));
+}
+
+#[test]
+fn a_page_of_another_site_takes_no_place_for_its_visitors() {
+    for (phase, session_free) in [(Phase::Open, true), (Phase::Open, false), (Phase::Passthrough, true)] {
+        let view = View::new(Some(snapshot(phase, session_free)));
+        let sent =
+            |passes: &[&str]| matches!(admit(&view.get(), passes, Caller::Foreign), Admission::Pass(_));
+        assert_eq!(
+            admit(&view.get(), &[], Caller::Foreign),
+            Admission::Wait(Reason::QueueRequired),
+            "{phase:?}"
+        );
+        assert!(sent(&[&pass(&view.keys, 1, "alpha", (-10, 110))]), "whoever is inside goes on");
+    }
 }
 
 #[test]
 fn a_pass_needs_no_snapshot() {
     let view = View::new(None);
     let good = pass(&view.keys, 1, "alpha", (-10, 110));
-    assert!(matches!(admit(&view.get(), &[&good]), Admission::Pass(_)));
+    assert!(matches!(admit(&view.get(), &[&good], Caller::Own), Admission::Pass(_)));
 }
 
 #[test]
 fn every_wait_is_a_refusal_that_never_looks_like_success() {
     for phase in [Phase::Scheduled, Phase::Lobby, Phase::Open, Phase::Paused, Phase::SoldOut, Phase::Closed] {
         let view = View::new(Some(snapshot(phase, false)));
-        let Admission::Wait(reason) = admit(&view.get(), &[]) else { panic!("{phase:?} went on") };
+        let Admission::Wait(reason) = admit(&view.get(), &[], Caller::Own) else {
+            panic!("{phase:?} went on")
+        };
         assert!(reason.status() >= 400);
     }
 }

@@ -185,3 +185,20 @@ async fn only_named_origins_may_call_from_a_page() {
     assert_eq!((reply.status, reply.code().as_str()), (403, "ORIGIN_NOT_ALLOWED"));
     assert!(reply.header("access-control-allow-origin").is_none());
 }
+
+#[tokio::test]
+async fn a_form_of_another_site_takes_no_seat_for_its_visitors() {
+    let stack = stack_with_capacity("foreign-form", 1).await;
+    let mut visitor = buyer(&stack, 1);
+    let form = visitor.request(Method::POST, "/cart/items").body("sku=A-1&quantity=1");
+    let form = form.header("content-type", "application/x-www-form-urlencoded");
+    let form = form.header("sec-fetch-mode", "navigate").header("accept", "text/html");
+    let page = visitor.send(form.header("origin", "https://evil.example")).await.unwrap();
+    assert_eq!(page.status, 503);
+    assert!(
+        page.header("content-type").unwrap().starts_with("text/html"),
+        "the page, where the visitor may join"
+    );
+    assert!(!visitor.cookies.contains_key("fg-ticket-drop"));
+    assert_eq!(add_to_cart(&mut buyer(&stack, 2)).await.status, 201, "the only seat is free");
+}
