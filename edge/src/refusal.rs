@@ -137,7 +137,7 @@ impl From<OriginFault> for Refusal {
 /// What the runtime itself refuses is a bug of ours.
 impl From<JsValue> for Refusal {
     fn from(error: JsValue) -> Self {
-        console_error!("the runtime refused a call: {error:?}");
+        console_error!("the runtime refused a call: {}", worker::Error::from(error));
         Reason::Internal.into()
     }
 }

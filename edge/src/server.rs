@@ -41,7 +41,7 @@ impl ServerCall {
                 }
                 _ => return Ok(response),
             },
-            Err(error) => format!("did not answer {path}: {error}"),
+            Err(error) => format!("did not answer {path}: {}", worker::Error::from(error)),
         };
         Err(note_fault(isolate, &told))
     }
