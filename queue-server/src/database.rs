@@ -10,6 +10,7 @@ use std::{
     io,
     path::{Path, PathBuf},
 };
+use tracing::info;
 
 /// Opens the database of a store.
 pub type Opener = Box<dyn Fn() -> Result<Database, OpenError> + Send>;
@@ -22,9 +23,10 @@ pub enum OpenError {
     #[error("cannot write in {path}: {error}; name a directory of yours with --data-dir")]
     Unwritable { path: String, error: io::Error },
     #[error(
-        "the store has format {found}, this fairgate knows {known}: use the newer fairgate that wrote it"
+        "the store has format {found}, this fairgate knows 1 to {known}: start the newer fairgate that wrote it, or name another \
+         directory with --data-dir; nothing was changed"
     )]
-    NewerFormat { found: u64, known: u64 },
+    ForeignFormat { found: u64, known: u64 },
     #[error("the store cannot be read: {0}; restore it from a backup")]
     Record(#[from] RecordError),
     #[error(
@@ -69,18 +71,25 @@ fn is_damage(error: &io::Error) -> bool {
 /// The file and how to open it again: after a failed write the database must be reopened.
 pub(crate) struct Reopened {
     opener: Opener,
-    format: u64,
-    begin: Begin,
+    layout: Layout,
     database: Option<Database>,
 }
 
-/// Makes the tables of a new file.
-pub(crate) type Begin = fn(&WriteTransaction) -> Result<(), redb::Error>;
+/// How a file is laid out.
+#[derive(Clone, Copy)]
+pub(crate) struct Layout {
+    /// Its version, which a new file gets. Raised when what an older build wrote can no longer be read as it is.
+    pub(crate) format: u64,
+    /// Makes the tables of a new file.
+    pub(crate) begin: fn(&WriteTransaction) -> Result<(), redb::Error>,
+    /// Brings what lies in an older format, from 1 on, forward to this one.
+    pub(crate) bring_forward: fn(&WriteTransaction, u64) -> Result<(), OpenError>,
+}
 
 impl Reopened {
-    /// Opens a file whose format is at most `format`, which a new file gets.
-    pub(crate) fn open(opener: Opener, format: u64, begin: Begin) -> Result<Self, OpenError> {
-        let mut opened = Self { opener, format, begin, database: None };
+    /// Opens a file of this layout or an older one, or makes it.
+    pub(crate) fn open(opener: Opener, layout: Layout) -> Result<Self, OpenError> {
+        let mut opened = Self { opener, layout, database: None };
         opened.database()?;
         Ok(opened)
     }
@@ -90,7 +99,7 @@ impl Reopened {
             database
         } else {
             let database = (self.opener)()?;
-            check_format(&database, self.format, self.begin)?;
+            self.layout.settle(&database)?;
             database
         };
         Ok(self.database.insert(database))
@@ -102,29 +111,39 @@ impl Reopened {
     }
 }
 
-/// A new file gets the format of this build; a newer one is left alone.
-fn check_format(database: &Database, known: u64, begin: Begin) -> Result<(), OpenError> {
-    let stored = || -> Result<Option<u64>, redb::Error> {
-        let transaction = database.begin_read()?;
-        match transaction.open_table(META) {
-            Ok(table) => Ok(table.get(FORMAT_KEY)?.map(|format| format.value())),
-            Err(TableError::TableDoesNotExist(_)) => Ok(None),
-            Err(error) => Err(error.into()),
+impl Layout {
+    /// A new file gets this layout, an older one is brought forward in one transaction, a foreign one is left alone.
+    fn settle(self, database: &Database) -> Result<(), OpenError> {
+        let found = stored_format(database)?;
+        if found == Some(self.format) {
+            return Ok(());
         }
-    };
-    match stored()? {
-        Some(found) if found > known => Err(OpenError::NewerFormat { found, known }),
-        Some(_) => Ok(()),
-        None => Ok(write_format(database, known, begin)?),
+        if let Some(found) = found.filter(|&found| found == 0 || found > self.format) {
+            return Err(OpenError::ForeignFormat { found, known: self.format });
+        }
+        let transaction = database.begin_write().map_err(redb::Error::from)?;
+        match found {
+            None => (self.begin)(&transaction)?,
+            Some(found) => {
+                (self.bring_forward)(&transaction, found)?;
+                info!(from = found, to = self.format, "the store was brought into the present format");
+            }
+        }
+        let mut meta = transaction.open_table(META).map_err(redb::Error::from)?;
+        meta.insert(FORMAT_KEY, self.format).map_err(redb::Error::from)?;
+        drop(meta);
+        transaction.commit().map_err(redb::Error::from)?;
+        Ok(())
     }
 }
 
-fn write_format(database: &Database, format: u64, begin: Begin) -> Result<(), redb::Error> {
-    let transaction = database.begin_write()?;
-    transaction.open_table(META)?.insert(FORMAT_KEY, format)?;
-    begin(&transaction)?;
-    transaction.commit()?;
-    Ok(())
+fn stored_format(database: &Database) -> Result<Option<u64>, redb::Error> {
+    let transaction = database.begin_read()?;
+    match transaction.open_table(META) {
+        Ok(table) => Ok(table.get(FORMAT_KEY)?.map(|format| format.value())),
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");

@@ -38,8 +38,13 @@ impl Campaign {
 
     /// One question to Redis and what follows from it; until the next one.
     async fn round(&mut self) -> Duration {
+        if self.leadership.is_barred() {
+            // Whoever can read the rooms need not wait until the lease has run out.
+            self.lease.resign(self.leadership.id()).await;
+        }
         let mut answer = self.ask(false).await;
         if let Ok(Holder::Nobody { last_address, .. }) = &answer
+            && !self.leadership.is_barred()
             && self.may_take(last_address).await
         {
             answer = self.ask(true).await;

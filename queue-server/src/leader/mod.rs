@@ -47,6 +47,8 @@ struct Standing {
     other: Option<String>,
     /// The highest term seen, whoever led.
     seen: u64,
+    /// This server cannot read the rooms, so it leaves the lead to others.
+    is_barred: bool,
 }
 
 impl Leadership {
@@ -96,19 +98,40 @@ impl Leadership {
         });
     }
 
+    /// The rooms of `term` are not to be read by this build: it gives up the lead and takes it no more. Whether that is news.
+    pub(crate) fn bar(&self, term: u64) -> bool {
+        let mut is_news = false;
+        self.change(|standing| {
+            is_news = !standing.is_barred;
+            standing.is_barred = true;
+            if standing.term == term {
+                (standing.term, standing.until) = (0, None);
+            }
+        });
+        is_news
+    }
+
+    fn is_barred(&self) -> bool {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner).is_barred
+    }
+
     fn seen(&self) -> u64 {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner).seen
     }
 
     fn lead(&self, term: u64, until: Instant) {
         self.change(|standing| {
-            *standing = Standing { term, until: Some(until), other: None, seen: standing.seen.max(term) };
+            standing.seen = standing.seen.max(term);
+            if !standing.is_barred {
+                (standing.term, standing.until, standing.other) = (term, Some(until), None);
+            }
         });
     }
 
     fn follow(&self, other: Option<String>, term: u64) {
         self.change(|standing| {
-            *standing = Standing { term: 0, until: None, other, seen: standing.seen.max(term) };
+            standing.seen = standing.seen.max(term);
+            (standing.term, standing.until, standing.other) = (0, None, other);
         });
     }
 
@@ -166,6 +189,18 @@ mod tests {
         assert_eq!(leadership.mandate(), Mandate::Given { term: 5 });
         leadership.overtaken(5, 7);
         assert_eq!((leadership.mandate(), leadership.seen()), (Mandate::Gone, 7));
+    }
+
+    #[test]
+    fn who_cannot_read_the_rooms_leads_no_more() {
+        let leadership = Leadership::new("a".to_owned(), "http://a".to_owned());
+        leadership.lead(1, soon());
+        assert!(leadership.bar(1));
+        assert!(!leadership.bar(1), "told once");
+        leadership.lead(1, soon());
+        assert_eq!((leadership.mandate(), leadership.held_term()), (Mandate::Gone, 0));
+        leadership.follow(Some("http://b".to_owned()), 2);
+        assert_eq!(leadership.leader(), Leader::Other("http://b".to_owned()));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The store owns the clock, because the machine that keeps the state must also say when something happened to it.
 
 mod embedded;
+mod format;
 mod keep;
 mod kept;
 mod memory;

@@ -5,7 +5,7 @@ use queue_server::{
     clock::Clock,
     store::{EmbeddedStore, OpenError, RoomStore, StoreError},
 };
-use redb::{Database, TableDefinition};
+use redb::{Database, ReadableDatabase, TableDefinition};
 use shared::{
     ids::{LaneId, TicketNumber},
     room::{JoinRequest, Law},
@@ -77,7 +77,7 @@ fn a_second_process_is_told_of_the_first() {
 }
 
 #[test]
-fn a_newer_format_is_refused_and_left_alone() {
+fn a_foreign_format_is_refused_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("rooms.redb");
     let write = |format: u64| {
@@ -86,10 +86,17 @@ fn a_newer_format_is_refused_and_left_alone() {
         transaction.open_table(META).unwrap().insert("format", format).unwrap();
         transaction.commit().unwrap();
     };
-    write(2);
     let (clock, _) = manual_clock();
-    let opened = EmbeddedStore::open(dir.path(), hosted(), clock);
-    assert!(matches!(opened, Err(OpenError::NewerFormat { found: 2, known: 1 })));
+    for foreign in [0, 99] {
+        write(foreign);
+        let refused = EmbeddedStore::open(dir.path(), hosted(), clock.clone()).map(drop).unwrap_err();
+        assert!(matches!(refused, OpenError::ForeignFormat { found, .. } if found == foreign), "{refused}");
+        assert!(refused.to_string().contains("start the newer fairgate"), "{refused}");
+        let records: TableDefinition<'_, (&str, &[u8]), &[u8]> = TableDefinition::new("records");
+        let read = Database::open(&path).unwrap().begin_read().unwrap();
+        assert!(read.open_table(records).is_err(), "nothing was made in it");
+        drop(read);
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod faults;
 mod full_disk;
+mod golden;
 mod history;
 mod parity;
 mod promises;

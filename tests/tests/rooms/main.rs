@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod failover;
+mod format;
 mod forward;
 #[path = "../../../queue-server/tests/stores/history.rs"]
 mod history;

@@ -1,7 +1,7 @@
 //! The file of the limits: records by key, and the shops' overrides by shop and policy.
 
 use super::{Change, Override, Written};
-use crate::database::{OpenError, Opener, Reopened};
+use crate::database::{Layout, OpenError, Opener, Reopened};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use shared::{
     limiter::{Record, key::KeyHash},
@@ -17,7 +17,7 @@ pub(super) struct Disk {
 
 impl Disk {
     pub(super) fn open(opener: Opener) -> Result<Self, OpenError> {
-        Ok(Self { file: Reopened::open(opener, FORMAT, begin)?, swept_to: [0; 16] })
+        Ok(Self { file: Reopened::open(opener, LAYOUT)?, swept_to: [0; 16] })
     }
 
     /// Everything that is durable.
@@ -120,8 +120,8 @@ fn recovered(
 
 const RECORDS: TableDefinition<'_, [u8; 16], &[u8]> = TableDefinition::new("records");
 const OVERRIDES: TableDefinition<'_, (&str, &str), &str> = TableDefinition::new("overrides");
-/// Raised when what an older build wrote can no longer be read as it is.
-const FORMAT: u64 = 1;
+/// There is no older one yet.
+const LAYOUT: Layout = Layout { format: 1, begin, bring_forward: |_, _| Ok(()) };
 
 /// Records looked at in one sweep.
 const SWEPT_AT_ONCE: usize = 4_096;

@@ -1,23 +1,26 @@
 //! The file: records of all rooms by event and key, and the version of their format.
 
 use crate::{
-    database::{OpenError, Opener, Reopened},
+    database::{Layout, OpenError, Opener, Reopened},
     store::{
         HostedRoom,
+        format::{FORMAT, StoredRecords, brought_forward},
         keep::{Broken, Keep, Mandate, Records},
     },
 };
-use redb::{Database, ReadableDatabase, TableDefinition, WriteTransaction};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use shared::{
     ids::EventId,
     room::{Changes, RecordKey, RecordValue, Room},
 };
+use std::collections::BTreeMap;
+
 /// The file of the rooms.
 pub(super) struct Disk(Reopened);
 
 impl Disk {
     pub(super) fn open(opener: Opener) -> Result<Self, OpenError> {
-        Reopened::open(opener, FORMAT, begin).map(Self)
+        Reopened::open(opener, LAYOUT).map(Self)
     }
 }
 
@@ -34,7 +37,7 @@ impl Keep for Disk {
     fn read(&mut self, _term: u64, event: &EventId) -> Result<Records, OpenError> {
         let bytes = read_event(self.0.database()?, event).map_err(OpenError::from)?;
         let decode =
-            |(key, value): &(Vec<u8>, Vec<u8>)| Ok((RecordKey::decode(key)?, RecordValue::decode(value)?));
+            |(key, value): (&Vec<u8>, &Vec<u8>)| Ok((RecordKey::decode(key)?, RecordValue::decode(value)?));
         bytes.iter().map(decode).collect()
     }
 
@@ -60,19 +63,36 @@ fn begin(transaction: &WriteTransaction) -> Result<(), redb::Error> {
     Ok(())
 }
 
-type RecordBytes = Vec<(Vec<u8>, Vec<u8>)>;
+/// Rewrites what an older build wrote, of every event, whether or not the configuration still names it.
+fn bring_forward(transaction: &WriteTransaction, from: u64) -> Result<(), OpenError> {
+    let mut events: BTreeMap<String, StoredRecords> = BTreeMap::new();
+    let mut table = transaction.open_table(RECORDS).map_err(redb::Error::from)?;
+    for record in table.iter().map_err(redb::Error::from)? {
+        let (key, value) = record.map_err(redb::Error::from)?;
+        let (event, key) = key.value();
+        events.entry(event.to_owned()).or_default().insert(key.to_vec(), value.value().to_vec());
+    }
+    table.retain(|_, _| false).map_err(redb::Error::from)?;
+    for (event, records) in events {
+        for (key, value) in brought_forward(from, records)? {
+            let inserted = table.insert((event.as_str(), key.as_slice()), value.as_slice()).map(drop);
+            inserted.map_err(redb::Error::from)?;
+        }
+    }
+    Ok(())
+}
 
-fn read_event(database: &Database, event: &EventId) -> Result<RecordBytes, redb::Error> {
+fn read_event(database: &Database, event: &EventId) -> Result<StoredRecords, redb::Error> {
     let transaction = database.begin_read()?;
     let table = transaction.open_table(RECORDS)?;
-    let mut records = Vec::new();
+    let mut records = StoredRecords::new();
     for record in table.range((event.as_str(), [].as_slice())..)? {
         let (key, value) = record?;
         let (owner, key) = key.value();
         if owner != event.as_str() {
             break;
         }
-        records.push((key.to_vec(), value.value().to_vec()));
+        records.insert(key.to_vec(), value.value().to_vec());
     }
     Ok(records)
 }
@@ -98,5 +118,4 @@ fn write(database: &Database, changed: &[(&EventId, Changes)]) -> Result<(), Ope
 }
 
 const RECORDS: TableDefinition<'_, (&str, &[u8]), &[u8]> = TableDefinition::new("records");
-/// Raised when records of an older build can no longer be read as they are.
-const FORMAT: u64 = 1;
+const LAYOUT: Layout = Layout { format: FORMAT, begin, bring_forward };

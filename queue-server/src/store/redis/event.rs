@@ -4,7 +4,10 @@ use super::{
     keys::EventKeys,
     wire::{Committed, KeepError, Wire},
 };
-use crate::store::keep::Records;
+use crate::store::{
+    format::{FORMAT, StoredRecords, brought_forward},
+    keep::Records,
+};
 use redis::ToRedisArgs;
 use shared::room::{Changes, RecordKey, RecordValue, Room};
 use std::{collections::BTreeMap, time::Duration};
@@ -39,16 +42,26 @@ impl KeptEvent {
 
     /// Takes the event over and reads it.
     pub(crate) fn claim(&mut self, wire: &Wire, author: Author<'_>) -> Result<Records, KeepError> {
-        let arguments = [author.term.to_string(), author.id.to_owned(), self.life.as_millis().to_string()];
-        let commits = wire.claim(std::slice::from_ref(&self.keys.head), &arguments)?;
+        let life_ms = self.life.as_millis().to_string();
+        let arguments = [author.term.to_string(), author.id.to_owned(), life_ms, FORMAT.to_string()];
+        let (commits, format) = wire.claim(std::slice::from_ref(&self.keys.head), &arguments)?;
         self.commits = (commits, commits);
         self.owed.clear();
         self.must_repeat = false;
-        let mut records = Records::new();
-        for (key, value) in wire.scan(&self.keys.records)? {
-            records.push((RecordKey::decode(&key)?, RecordValue::decode(&value)?));
+        let mut stored = wire.scan(&self.keys.records)?;
+        if format != FORMAT {
+            stored = brought_forward(format, stored)?;
+            self.put_in_place(wire, author, &stored)?;
+            tracing::info!(
+                records = self.keys.records,
+                from = format,
+                to = FORMAT,
+                "brought into the present format"
+            );
         }
-        Ok(records)
+        let decode =
+            |(key, value): (&Vec<u8>, &Vec<u8>)| Ok((RecordKey::decode(key)?, RecordValue::decode(value)?));
+        stored.iter().map(decode).collect()
     }
 
     /// Notes what has changed; whether a commit is due.
@@ -100,14 +113,23 @@ impl KeptEvent {
         author: Author<'_>,
         records: &[(RecordKey, RecordValue)],
     ) -> Result<(), KeepError> {
-        let next = self.commits.1.saturating_add(1);
-        let mut encoded = Vec::with_capacity(records.len());
+        let mut encoded = StoredRecords::new();
         for (key, value) in records {
-            encoded.push((key.encode()?, value.encode()?));
+            encoded.insert(key.encode()?, value.encode()?);
         }
-        wire.stage(&self.keys.staged, &encoded)?;
+        self.put_in_place(wire, author, &encoded)
+    }
+
+    fn put_in_place(
+        &mut self,
+        wire: &Wire,
+        author: Author<'_>,
+        records: &StoredRecords,
+    ) -> Result<(), KeepError> {
+        let next = self.commits.1.saturating_add(1);
+        wire.stage(&self.keys.staged, records)?;
         let mut arguments = Arguments::by(author);
-        arguments.push(next).push(self.life.as_millis());
+        arguments.push(next).push(self.life.as_millis()).push(FORMAT);
         let keys = [self.keys.head.clone(), self.keys.records.clone(), self.keys.staged.clone()];
         wire.replace(&keys, &arguments.0)?;
         self.commits = (next, next);

@@ -13,6 +13,7 @@ use crate::{
 };
 use shared::{ids::EventId, room::Room};
 use std::sync::Arc;
+use tracing::error;
 
 pub(super) struct RedisKeep {
     pub(super) wire: Wire,
@@ -37,6 +38,11 @@ impl Keep for RedisKeep {
         let author = Author { term, id: self.leadership.id() };
         let kept = self.events.iter_mut().find(|(name, _)| name == event).map(|(_, kept)| kept);
         let read = kept.ok_or(KeepError::Strange)?.claim(&self.wire, author);
+        if let Err(error @ KeepError::ForeignFormat { .. }) = &read
+            && self.leadership.bar(term)
+        {
+            error!(%error, %event, "this server cannot lead");
+        }
         note_overtaken(&self.leadership, term, read)
     }
 

@@ -1,12 +1,12 @@
 //! What the writer's thread asks Redis, each question with its time limit.
 
-use crate::redis::{Link, LinkError, Script};
+use crate::{
+    redis::{Link, LinkError, Script},
+    store::format::{FORMAT, StoredRecords},
+};
 use redis::{Cmd, FromRedisValue, RedisError, Value};
 use shared::room::RecordError;
-use std::{
-    collections::BTreeMap,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 use tokio::{runtime::Handle, time::timeout};
 
 /// The way from a thread to Redis.
@@ -26,6 +26,9 @@ pub(super) enum Committed {
     Other,
 }
 
+/// A record as it lies in Redis: its key and its value.
+type Record = (Vec<u8>, Vec<u8>);
+
 /// Why something is not kept.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum KeepError {
@@ -37,6 +40,11 @@ pub(super) enum KeepError {
     Unreplicated { have: u64, want: u64 },
     #[error("a later leader has the rooms, in term {by}")]
     Overtaken { by: u64 },
+    #[error(
+        "the rooms in Redis have format {found}, this fairgate knows 1 to {known}: start the newer fairgate that wrote them, or give \
+         this one another [store] prefix; nothing was changed"
+    )]
+    ForeignFormat { found: u64, known: u64 },
     #[error("this server does not lead")]
     NotLeading,
     #[error("what Redis keeps cannot be read: {0}; restore it from a backup")]
@@ -44,12 +52,6 @@ pub(super) enum KeepError {
     #[error("Redis holds something else under the keys of the rooms")]
     Strange,
 }
-
-/// A record as it lies in Redis: its key and its value.
-type Record = (Vec<u8>, Vec<u8>);
-
-/// Records as they lie in Redis.
-type Stored = BTreeMap<Vec<u8>, Vec<u8>>;
 
 impl Wire {
     /// `runtime` must go on while the thread waits, so it has threads of its own.
@@ -64,39 +66,41 @@ impl Wire {
         }
     }
 
-    /// The count of the commits so far.
-    pub(super) fn claim(&self, keys: &[String], arguments: &[String]) -> Result<u64, KeepError> {
+    /// The count of the commits so far, and the format of the records.
+    pub(super) fn claim(&self, keys: &[String], arguments: &[String]) -> Result<(u64, u64), KeepError> {
         match self.run(&self.claim, keys, arguments, READ_MAX)? {
-            (1, commits) => Ok(commits),
-            (0, by) => Err(KeepError::Overtaken { by }),
+            (1, commits, format) => Ok((commits, format)),
+            (0, by, _) => Err(KeepError::Overtaken { by }),
+            (3, found, _) => Err(KeepError::ForeignFormat { found, known: FORMAT }),
             _ => Err(KeepError::Strange),
         }
     }
 
     pub(super) fn commit(&self, keys: &[String], arguments: &[Vec<u8>]) -> Result<Committed, KeepError> {
         match self.run(&self.commit, keys, arguments, self.link.budget())? {
-            (1, _) => Ok(Committed::Done),
-            (2, _) => Ok(Committed::Other),
-            (0, by) => Err(KeepError::Overtaken { by }),
+            (1, ..) => Ok(Committed::Done),
+            (2, ..) => Ok(Committed::Other),
+            (0, by, _) => Err(KeepError::Overtaken { by }),
             _ => Err(KeepError::Strange),
         }
     }
 
     pub(super) fn replace(&self, keys: &[String], arguments: &[Vec<u8>]) -> Result<(), KeepError> {
         match self.run(&self.replace, keys, arguments, READ_MAX)? {
-            (1, _) => Ok(()),
-            (0, by) => Err(KeepError::Overtaken { by }),
+            (1, ..) => Ok(()),
+            (0, by, _) => Err(KeepError::Overtaken { by }),
             _ => Err(KeepError::Strange),
         }
     }
 
     /// Lays records down under a key of their own.
-    pub(super) fn stage(&self, key: &str, records: &[Record]) -> Result<(), KeepError> {
+    pub(super) fn stage(&self, key: &str, records: &StoredRecords) -> Result<(), KeepError> {
         let _: u64 = self.ask(redis::cmd("DEL").arg(key), READ_MAX)?;
-        for chunk in records.chunks(CHUNK) {
+        let mut rest = records.iter().peekable();
+        while rest.peek().is_some() {
             let mut put = redis::cmd("HSET");
             put.arg(key);
-            for (field, value) in chunk {
+            for (field, value) in rest.by_ref().take(CHUNK) {
                 put.arg(field).arg(value);
             }
             let _: u64 = self.ask(&put, READ_MAX)?;
@@ -106,8 +110,8 @@ impl Wire {
     }
 
     /// Everything in a hash that nobody changes meanwhile.
-    pub(super) fn scan(&self, key: &str) -> Result<Stored, KeepError> {
-        let mut stored = Stored::new();
+    pub(super) fn scan(&self, key: &str) -> Result<StoredRecords, KeepError> {
+        let mut stored = StoredRecords::new();
         let mut cursor = String::from("0");
         loop {
             let mut scan = redis::cmd("HSCAN");
@@ -153,7 +157,7 @@ impl Wire {
         keys: &[String],
         arguments: &[impl redis::ToRedisArgs],
         limit: Duration,
-    ) -> Result<(u8, u64), KeepError> {
+    ) -> Result<(u8, u64, u64), KeepError> {
         let answer =
             self.runtime.block_on(async { timeout(limit, script.run(&self.link, keys, arguments)).await });
         self.read(answer)

@@ -5,14 +5,14 @@
 -- ARGV[5] count of the commits after this one
 -- ARGV[6] life of the keys, ms
 -- ARGV[7] how many records are put; then each one's key and value, then the keys of those that go
--- Reply {1, 0}: done; {0, term}: a later leader has the event; {2, seq}: Redis has other commits, and nothing is changed.
--- commit(3, a, 7, 7, 8, 604800000, 1, k, v) -> {1, 0}
+-- Reply {1, 0, 0}: done; {0, term, 0}: a later leader has the event; {2, seq, 0}: Redis has other commits, nothing is changed.
+-- commit(3, a, 7, 7, 8, 604800000, 1, k, v) -> {1, 0, 0}
 assert(#KEYS == 2 and #ARGV >= 7, 'commit: 2 keys, at least 7 arguments')
 
 local head = redis.call('HMGET', KEYS[1], 'term', 'id', 'seq')
 local term, mine, seq = tonumber(head[1] or 0), tonumber(ARGV[1]), tonumber(head[3] or 0)
-if term > mine or (term == mine and head[2] ~= ARGV[2]) then return {0, term} end
-if term < mine or seq < tonumber(ARGV[3]) or seq > tonumber(ARGV[4]) then return {2, seq} end
+if term > mine or (term == mine and head[2] ~= ARGV[2]) then return {0, term, 0} end
+if term < mine or seq < tonumber(ARGV[3]) or seq > tonumber(ARGV[4]) then return {2, seq, 0} end
 
 -- No more at once than the stack of Lua takes.
 local function chunks(command, from, to)
@@ -26,4 +26,4 @@ chunks('HDEL', last_put + 1, #ARGV)
 redis.call('HSET', KEYS[1], 'seq', ARGV[5])
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
 redis.call('PEXPIRE', KEYS[2], ARGV[6])
-return {1, 0}
+return {1, 0, 0}
