@@ -1,8 +1,8 @@
 //! What every request handler sees.
 
 use crate::{
-    clock::Clock, document::LiveDocument, keys::PassSigner, leader::Peers, limits::Limits, metrics::Metrics,
-    origins::Origins, rooms::Rooms,
+    clock::Clock, document::LiveDocument, keys::PassSigner, leader::Peers, limits::Limits, members::Members,
+    metrics::Metrics, origins::Origins, rooms::Rooms,
 };
 use shared::{config::Config, http::cookie::CookieMode, token::ServerKeys};
 use std::sync::Arc;
@@ -15,6 +15,7 @@ pub struct App {
     pub clock: Clock,
     pub keys: ServerKeys,
     pub passes: PassSigner,
+    pub members: Members,
     pub rooms: Rooms,
     /// The other servers that could run these rooms; `None`: this server alone does.
     pub peers: Option<Peers>,

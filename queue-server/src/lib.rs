@@ -13,6 +13,7 @@ pub mod keys;
 pub mod leader;
 pub mod limits;
 pub mod listen;
+pub mod members;
 pub mod metrics;
 pub mod opened;
 pub mod origins;

@@ -106,6 +106,11 @@ impl ActiveRoom {
         LaneId(u8::try_from(index).unwrap_or(0))
     }
 
+    /// The lane of this name, if the event has one.
+    pub fn lane_named(&self, name: &str) -> Option<LaneId> {
+        self.settings.lanes.iter().position(|lane| lane.name == name).map(LaneId::at)
+    }
+
     pub fn lane_name(&self, lane: LaneId) -> &str {
         self.settings.lanes.get(usize::from(lane.0)).map_or("", |lane| lane.name.as_str())
     }

@@ -15,6 +15,7 @@ use crate::{
         redis::RedisLimits,
     },
     listen,
+    members::Members,
     metrics::Metrics,
     opened::{Opening, StoreChoice},
     origins::{Origins, RoomOrigin},
@@ -99,6 +100,7 @@ async fn serve(options: ServeOptions) -> Result<()> {
         metrics: &metrics,
         is_kept: choice != StoreChoice::Memory,
     })?;
+    let members = Members::new(&config)?;
     let origins = Origins::new(&config, clock.now());
     let seats = rooms.keys().map(|id| config.event(id).and_then(|event| origins.seat(event))).collect();
     let mut tickers = start_tickers(&rooms, seats, leadership.as_ref(), &metrics).await?;
@@ -106,6 +108,7 @@ async fn serve(options: ServeOptions) -> Result<()> {
     let app = Arc::new(App {
         keys: keys.server_keys(),
         passes: PassSigner::new(keys.pass_keys())?,
+        members,
         config,
         document: LiveDocument::new(ConfigDocument::new(config_text)),
         clock,

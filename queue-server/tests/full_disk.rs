@@ -68,6 +68,7 @@ async fn a_full_disk_is_logged_at_its_beginning_and_at_its_end() {
     let join = |device: u8| JoinRequest {
         lane: LaneId(0),
         device: DeviceHash([device; 8]),
+        member: None,
         presented: None,
         may_enter: true,
     };

@@ -106,3 +106,8 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DeviceHash(pub [u8; 8]);
+
+/// Names a member of a shop in the room's memory; hosts hash the shop's own id of the member for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MemberHash(pub [u8; 8]);

@@ -205,6 +205,21 @@ fn keys_are_known_and_there() {
 }
 
 #[test]
+fn members_are_proved_by_keys_for_an_audience() {
+    let members = "[shop.members]\njwks = \"\"\nage_max_s = 5\nlane = \"A B\"\n";
+    check(
+        "[[event]]",
+        &format!("{members}[[event]]"),
+        &[
+            "f:14: shop[0].members.audience: missing; write audience = \"<name>\"",
+            "f:15: shop[0].members.jwks: write a text that is not empty; got \"\"",
+            "f:16: shop[0].members.age_max_s: write a whole number from 10 to 86400; got 5",
+            "f:17: shop[0].members.lane: a name is 1 to 32 characters of a-z, 0-9 and -; got \"A B\"",
+        ],
+    );
+}
+
+#[test]
 fn texts_say_what_they_must_be() {
     check(
         "shop = \"alpha\"",

@@ -39,7 +39,8 @@ fn in_phase(phase: Phase) -> Driven {
 }
 
 fn refusal(driven: &mut Driven, id: u16) -> JoinRefusal {
-    let request = JoinRequest { lane: LaneId(0), device: device(id), presented: None, may_enter: true };
+    let request =
+        JoinRequest { lane: LaneId(0), device: device(id), member: None, presented: None, may_enter: true };
     driven.room.join(driven.now, request).unwrap_err()
 }
 

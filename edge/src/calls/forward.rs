@@ -112,9 +112,16 @@ pub(crate) fn call(incoming: &Incoming, buyers: Buyers<'_>) -> ServerCall {
 }
 
 /// What says who the buyer is, beside the cookies.
-const IDENTITY: [&str; 2] = ["authorization", "accept-language"];
+const IDENTITY: [&str; 3] = ["authorization", "accept-language", "fairgate-member"];
 
-const ALL: [&str; 6] =
-    ["authorization", "accept-language", "content-type", "accept", "sec-fetch-mode", "fairgate-pass"];
+const ALL: [&str; 7] = [
+    "authorization",
+    "accept-language",
+    "content-type",
+    "accept",
+    "sec-fetch-mode",
+    "fairgate-pass",
+    "fairgate-member",
+];
 
 const BUDGET_MS: u32 = 5_000;

@@ -30,11 +30,23 @@ pub(super) struct PlaceTold<'a> {
     pub(super) ticket: String,
     /// The highest number that is known to be called in the lane, 0: what the snapshot says.
     pub(super) serving_number: TicketNumber,
+    /// Why an assertion of membership did not count.
+    pub(super) guest_reason: Option<&'static str>,
     pub(super) session: Option<Session>,
     /// Cookies to set besides those of place and pass.
     pub(super) cookies: Vec<String>,
     pub(super) status_code: StatusCode,
     pub(super) body: &'a BuyerBody,
+}
+
+/// What only the reply to a join tells besides.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct JoinReply {
+    #[serde(flatten)]
+    reply: TicketReply,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guest_reason: Option<&'static str>,
 }
 
 /// The answer to a join, a redemption and a renewal.
@@ -74,7 +86,7 @@ pub(super) fn place(
                 status,
                 pass,
             };
-            json(told.status_code, &reply)?
+            json(told.status_code, &JoinReply { reply, guest_reason: told.guest_reason })?
         }
     };
     set_cookies(&mut response, &cookies);

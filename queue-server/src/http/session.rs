@@ -37,6 +37,7 @@ impl LiveSession {
         let told = reply::PlaceTold {
             place: self.ticket.ticket.place,
             serving_number: self.ticket.ticket.place.number,
+            guest_reason: None,
             ticket: self.ticket.text,
             session: Some(session),
             cookies: Vec::new(),

@@ -1,9 +1,9 @@
 //! A ticket's life: join, poll, redeem, abandon.
 
 use super::{body, call::Call, error::Refusal, presented, reply};
-use crate::{app::App, rooms::ActiveRoom};
+use crate::{app::App, members::Unproved, rooms::ActiveRoom};
 use axum::{
-    http::{StatusCode, header},
+    http::{HeaderName, StatusCode, header},
     response::Response,
 };
 use shared::{
@@ -23,9 +23,14 @@ pub(super) async fn join(app: &App, call: &Call, room: &ActiveRoom) -> Result<Re
     let device = presented::device(app, call);
     // A ticket that does not verify is no obstacle: its owner gets a place as if they had none.
     let presented = presented::ticket(app, call, &room.event).ok();
+    let assertion = call.header(MEMBER);
+    let member = assertion.map(|assertion| app.members.prove(&room.shop_id, assertion, call.now));
+    let guest_reason = member.and_then(Result::err).map(Unproved::code);
+    let member = member.and_then(Result::ok);
     let request = JoinRequest {
-        lane: room.guest_lane(),
+        lane: member.and_then(|member| room.lane_named(member.lane)).unwrap_or(room.guest_lane()),
         device: device.id.hash(),
+        member: member.map(|member| member.hash),
         presented: presented.as_ref().map(|presented| presented.ticket.place),
         may_enter: true,
     };
@@ -46,6 +51,7 @@ pub(super) async fn join(app: &App, call: &Call, room: &ActiveRoom) -> Result<Re
         place: joined.place,
         ticket,
         serving_number: joined.serving_number,
+        guest_reason,
         session: joined.session,
         cookies,
         status_code: if is_new_place { StatusCode::CREATED } else { StatusCode::OK },
@@ -84,6 +90,7 @@ pub(super) async fn redeem(app: &App, call: &Call, room: &ActiveRoom) -> Result<
         place,
         ticket: presented.text,
         serving_number: place.number,
+        guest_reason: None,
         session: Some(session),
         cookies: Vec::new(),
         status_code: StatusCode::OK,
@@ -135,3 +142,6 @@ fn join_outcome(answer: &Result<Joined, shared::room::JoinRefusal>) -> &'static 
 }
 
 const RETRY_AFTER: Duration = Duration::from_secs(5);
+
+/// The shop's assertion that the buyer is a member.
+const MEMBER: HeaderName = HeaderName::from_static("fairgate-member");

@@ -13,6 +13,7 @@ use queue_server::{
     http,
     keys::{PassKey, PassSigner},
     limits::{Home, Limits, Live, ProcessStore},
+    members::Members,
     metrics::Metrics,
     origins::Origins,
     rooms::{ActiveRoom, Rooms, room_settings},
@@ -113,6 +114,7 @@ impl Server {
         let app = Arc::new(App {
             keys,
             passes: PassSigner::new(&[PassKey::generate().unwrap()]).unwrap(),
+            members: Members::new(&config).unwrap(),
             config,
             document: LiveDocument::new(ConfigDocument::new(text)),
             clock,

@@ -8,6 +8,7 @@ mod edge;
 mod hostile;
 mod join;
 mod limits;
+mod member;
 mod operator;
 mod origins;
 mod page;

@@ -14,6 +14,7 @@ use queue_server::{
     http,
     keys::{PassKey, PassSigner},
     limits::{Answer, Home, LimitStore, LimitStoreError, Limits, Live, ProcessStore},
+    members::Members,
     metrics::Metrics,
     origins::Origins,
     rooms::Rooms,
@@ -77,6 +78,7 @@ impl Server {
         let app = Arc::new(App {
             keys,
             passes: PassSigner::new(&[PassKey::generate().unwrap()]).unwrap(),
+            members: Members::new(&config).unwrap(),
             config,
             document: LiveDocument::new(ConfigDocument::new(String::new())),
             clock,

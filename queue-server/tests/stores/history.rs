@@ -96,7 +96,13 @@ impl Course {
         match *step {
             Step::Join { device, lane, presented, may_enter } => {
                 let presented = presented.map(|pick| self.place(pick));
-                let request = JoinRequest { lane: LaneId(lane), device: hash(device), presented, may_enter };
+                let request = JoinRequest {
+                    lane: LaneId(lane),
+                    device: hash(device),
+                    member: None,
+                    presented,
+                    may_enter,
+                };
                 Answer::Joined(store.join(request).await)
             }
             Step::Abandon(pick) => {

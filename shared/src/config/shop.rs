@@ -7,7 +7,7 @@ use super::policy::{Policies, ShopPolicies};
 use super::route::Surroundings;
 use super::section::Section;
 use super::unique::Unique;
-use super::{LimitChoice, PolicyConfig, RouteConfig, WebOrigin};
+use super::{LimitChoice, MembersConfig, PolicyConfig, RouteConfig, WebOrigin};
 use crate::http::path::CanonicalPath;
 use crate::http::sku::Sku;
 use crate::ids::EventId;
@@ -31,6 +31,8 @@ pub struct ShopConfig {
     pub limits: Vec<LimitChoice>,
     /// Routes in the order of the file.
     pub routes: Vec<RouteConfig>,
+    /// How the shop proves who its members are; `None`: it does not.
+    pub members: Option<MembersConfig>,
     pub(super) events_by_sku: BTreeMap<Sku, EventId>,
 }
 
@@ -92,6 +94,7 @@ impl ShopConfig {
             routes.extend(RouteConfig::read(&mut route, &mut surroundings));
             route.finish();
         }
+        let members = MembersConfig::read(section);
         let id = id?;
         names.shops.claim(id.clone(), &id, &id_value?);
         let events_by_sku = BTreeMap::new();
@@ -103,6 +106,7 @@ impl ShopConfig {
             policies: policies.into_all(),
             limits,
             routes,
+            members,
             events_by_sku,
         })
     }

@@ -43,12 +43,15 @@ impl<'r> Caller<'r> {
         let mut headers = self.headers();
         if matches!(self, Self::Allowed(_)) {
             headers.push(("access-control-allow-methods", "GET, POST, DELETE".to_owned()));
-            headers.push(("access-control-allow-headers", "Authorization, Content-Type".to_owned()));
+            headers.push(("access-control-allow-headers", ALLOWED_FIELDS.to_owned()));
             headers.push(("access-control-max-age", "600".to_owned()));
         }
         headers
     }
 }
+
+/// Fields that a page of another origin may send.
+const ALLOWED_FIELDS: &str = "Authorization, Content-Type, Fairgate-Member";
 
 #[cfg(test)]
 mod tests {

@@ -89,7 +89,7 @@ impl Room {
         }
         let session = self.new_session(now, device);
         self.sessions.put(place, session);
-        self.count_visit(device);
+        self.count_visit(device, place);
         self.queue_under_load(now);
         self.changes.lazily(RecordKey::Session(place));
         self.changes.lazily(RecordKey::Room);
@@ -193,13 +193,6 @@ impl Room {
     fn door_capacity(&self) -> u32 {
         let one_too_many = u32::from(self.planted.has(Fault::DoorOffByOne));
         self.capacity().saturating_add(one_too_many)
-    }
-
-    /// The visit counts for the device, whether or not the room still knew it.
-    fn count_visit(&mut self, device: DeviceHash) {
-        let visits = self.devices.entry(device).or_default();
-        visits.sessions = visits.sessions.saturating_add(1);
-        self.changes.lazily(RecordKey::Device(device));
     }
 
     fn new_session(&self, now: Timestamp, device: DeviceHash) -> Session {

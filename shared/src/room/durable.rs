@@ -59,6 +59,10 @@ impl Room {
                 (RecordKey::Device(device), RecordValue::Device(visits)) => {
                     room.devices.insert(device, visits);
                 }
+                (RecordKey::Member(hash), RecordValue::Member(member)) => room.members.restore(hash, member),
+                (RecordKey::DeviceOfMember(device), RecordValue::DeviceOfMember(member)) => {
+                    room.members.restore_device(device, member);
+                }
                 (RecordKey::Control, RecordValue::Control(control)) => room.control = control,
                 (RecordKey::Log(seq), RecordValue::Log(entry)) => {
                     room.log.insert(seq, entry);
@@ -115,6 +119,7 @@ impl Room {
         }
         keys.extend(self.sessions.places().map(RecordKey::Session));
         keys.extend(self.devices.keys().copied().map(RecordKey::Device));
+        keys.extend(self.members.keys());
         keys.extend(self.ended.seqs().map(RecordKey::Ended));
         keys.extend(self.log.keys().copied().map(RecordKey::Log));
         keys
@@ -137,6 +142,10 @@ impl Room {
             }
             RecordKey::Session(place) => self.sessions.get(place).map(RecordValue::Session),
             RecordKey::Device(device) => self.devices.get(&device).copied().map(RecordValue::Device),
+            RecordKey::Member(hash) => self.members.get(hash).cloned().map(RecordValue::Member),
+            RecordKey::DeviceOfMember(device) => {
+                self.members.of_device(device).map(RecordValue::DeviceOfMember)
+            }
             RecordKey::Control => Some(RecordValue::Control(self.control.clone())),
             RecordKey::Log(seq) => self.log.get(&seq).cloned().map(RecordValue::Log),
             RecordKey::Ended(seq) => self.ended.get(seq).map(RecordValue::Ended),

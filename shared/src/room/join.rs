@@ -1,8 +1,8 @@
 //! How a buyer gets a place in line.
 
-use super::{Fault, Room, Session, cohorts::TurnAge, lane::Standing, record::RecordKey, visits::Visits};
+use super::{Fault, Room, Session, cohorts::TurnAge, lane::Standing, record::RecordKey};
 use crate::{
-    ids::{DeviceHash, LaneId, Place, TicketNumber},
+    ids::{DeviceHash, LaneId, MemberHash, Place, TicketNumber},
     time::Timestamp,
     wire::Phase,
 };
@@ -14,6 +14,8 @@ pub struct JoinRequest {
     pub lane: LaneId,
     /// The buyer's device.
     pub device: DeviceHash,
+    /// The member whom the host has proved the buyer to be.
+    pub member: Option<MemberHash>,
     /// Place of a ticket that the buyer presented and the host has verified.
     pub presented: Option<Place>,
     /// Enter at once where the line is empty.
@@ -59,7 +61,7 @@ pub enum JoinRefusal {
 }
 
 impl Room {
-    /// Gives a place in line, the same one while an earlier one of this ticket or device is live.
+    /// Gives a place in line, the same one while an earlier one of this ticket, device or member is live.
     ///
     /// Where `may_enter` is set, nobody waits and a session is free: join, call and redeem are this one transition.
     ///
@@ -76,7 +78,7 @@ impl Room {
             Phase::Closed => return Err(JoinRefusal::Closed),
             Phase::Open | Phase::Paused | Phase::Passthrough => {}
         }
-        let sessions = self.devices.get(&request.device).map_or(0, |visits| visits.sessions);
+        let sessions = self.sessions_had(&request);
         if self.settings.sessions_per_buyer.is_some_and(|most| sessions >= most) {
             return Err(JoinRefusal::BuyerLimit);
         }
@@ -90,8 +92,7 @@ impl Room {
             number = TicketNumber(number.0.saturating_sub(1));
         }
         let place = Place { epoch: self.epoch, lane: request.lane, number };
-        self.devices.insert(request.device, Visits { lane: request.lane, number, sessions });
-        self.changes.lazily(RecordKey::Device(request.device));
+        self.note_place(&request, place);
         self.changes.lazily(RecordKey::Lane(request.lane));
         if reserved {
             self.changes.before_reply();
@@ -110,29 +111,31 @@ impl Room {
         self.lanes.get(usize::from(lane.0)).map(|lane| lane.line.serving_number).unwrap_or_default()
     }
 
-    /// The live place of the presented ticket, else of the device.
+    /// The live place of the presented ticket, else of the member, else of the device.
     fn live_place(&mut self, request: JoinRequest) -> Option<Joined> {
-        let of_device = self.devices.get(&request.device).map(|&Visits { lane, number, .. }| Place {
-            epoch: self.epoch,
-            lane,
-            number,
-        });
-        for place in [request.presented, of_device].into_iter().flatten() {
-            if self.note_seen(place).is_err() {
+        let of_device = self.devices.get(&request.device).map(|visits| visits.place(self.epoch));
+        let of_member = self.places_of(request.member);
+        for place in request.presented.into_iter().chain(of_member).chain(of_device) {
+            if self.note_seen(place).is_err() || !self.is_live(place) {
                 continue;
             }
             let session = self.sessions.get(place).map(|session| self.tell(place, session));
-            let standing = self.lane_mut(place.lane).map(|lane| lane.standing(place.number));
-            let in_line = matches!(
-                standing,
-                Some(Standing::Waiting | Standing::Called(TurnAge::InTime | TurnAge::Late))
-            );
-            if in_line || session.is_some() {
-                let device = session.map_or(request.device, |session| session.device);
-                let serving_number = self.serving_number(place.lane);
-                return Some(Joined { place, device, existed: true, serving_number, session });
+            let device = session.map_or(request.device, |session| session.device);
+            if request.member.is_some() {
+                self.note_place(&request, place);
             }
+            let serving_number = self.serving_number(place.lane);
+            return Some(Joined { place, device, existed: true, serving_number, session });
         }
         None
+    }
+
+    /// Whether a place may still lead inside, or its buyer is there.
+    pub(super) fn is_live(&self, place: Place) -> bool {
+        let lane = self.lanes.get(usize::from(place.lane.0)).filter(|_| place.epoch == self.epoch);
+        let standing = lane.map(|lane| lane.standing(place.number));
+        let in_line =
+            matches!(standing, Some(Standing::Waiting | Standing::Called(TurnAge::InTime | TurnAge::Late)));
+        in_line || self.sessions.get(place).is_some()
     }
 }

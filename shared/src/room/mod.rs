@@ -19,6 +19,7 @@ mod forecast;
 mod join;
 mod lane;
 mod machine;
+mod members;
 mod operate;
 mod pace;
 mod plant;

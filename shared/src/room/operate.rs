@@ -105,6 +105,10 @@ impl Room {
             visits.forget_place();
             self.changes.lazily(RecordKey::Device(device));
         }
+        self.members.forget_places();
+        for key in self.members.keys() {
+            self.changes.lazily(key);
+        }
         self.devices.retain(|_, visits| visits.sessions > 0);
         self.doorstep = Doorstep::default();
         self.expected = 0;

@@ -2,10 +2,10 @@
 
 use super::{
     Ahead, LogEntry, Session, clock::RoomClock, control::Control, ended::EndedEntry, lane::Line,
-    visits::Visits,
+    members::Member, visits::Visits,
 };
 use crate::{
-    ids::{DeviceHash, Epoch, LaneId, Place},
+    ids::{DeviceHash, Epoch, LaneId, MemberHash, Place},
     limiter::gcra::GcraState,
 };
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,10 @@ pub enum RecordKey {
     Log(u64),
     /// How many of those who wait in a lane are still there.
     Ahead(LaneId),
+    /// Places and visits of a member.
+    Member(MemberHash),
+    /// Whose device this is.
+    DeviceOfMember(DeviceHash),
 }
 
 /// The content of one record.
@@ -55,6 +59,10 @@ pub enum RecordValue {
     Log(LogEntry),
     /// Of [`RecordKey::Ahead`].
     Ahead(Ahead),
+    /// Of [`RecordKey::Member`].
+    Member(Member),
+    /// Of [`RecordKey::DeviceOfMember`].
+    DeviceOfMember(MemberHash),
 }
 
 /// The room's own record.

@@ -1,6 +1,6 @@
 //! What a room knows of one device: where it stands, and how often it was inside.
 
-use crate::ids::{LaneId, TicketNumber};
+use crate::ids::{Epoch, LaneId, Place, TicketNumber};
 use serde::{Deserialize, Serialize};
 
 /// The visits of one device.
@@ -14,6 +14,11 @@ pub struct Visits {
 }
 
 impl Visits {
+    /// Its place; with number 0 it has none.
+    pub(super) fn place(&self, epoch: Epoch) -> Place {
+        Place { epoch, lane: self.lane, number: self.number }
+    }
+
     pub(super) fn forget_place(&mut self) {
         self.number = TicketNumber(0);
     }

@@ -35,7 +35,8 @@ impl World<'_> {
             return self.try_later(id);
         }
         let lane = LaneId(self.buyer(id).lane);
-        let request = JoinRequest { lane, device: device(id), presented: None, may_enter: true };
+        let request =
+            JoinRequest { lane, device: device(id), member: None, presented: None, may_enter: true };
         let Ok(joined) = self.room.join(self.now(), request) else { return self.try_later(id) };
         self.watch.joined(self.now_ms, id, joined.place);
         let joined_ms = self.now_ms;

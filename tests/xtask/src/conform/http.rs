@@ -15,6 +15,7 @@ use queue_server::clock::Clock;
 use queue_server::document::{ConfigDocument, LiveDocument};
 use queue_server::keys::{PassKey, PassSigner};
 use queue_server::limits::{Home, Limits, Live, ProcessStore};
+use queue_server::members::Members;
 use queue_server::metrics::Metrics;
 use queue_server::origins::Origins;
 use queue_server::rooms::Rooms;
@@ -97,6 +98,7 @@ fn start(listener: TcpListener) -> Result<Caller> {
         origins,
         peers: None,
         limits,
+        members: Members::default(),
         metrics,
     };
     let url = format!("http://{}", listener.local_addr()?);
