@@ -57,13 +57,12 @@ pub(crate) async fn send(
         Either::Right(_) => {
             // The shop may have been called, and is perhaps working still.
             abort.abort();
+            note_fault(incoming, shop, "took too long");
             return Err(OriginFault::TimedOut.into());
         }
     };
     let response = Response::from(outcome.map_err(|error| {
-        if let Some(count) = incoming.isolate.memory.origin_faults.borrow_mut().note(clock::now()) {
-            console_warn!("the shop {} did not answer: {error} ({count} requests in a row failed)", shop.id);
-        }
+        note_fault(incoming, shop, &format!("did not answer: {error}"));
         origin_probe::note_silence(limits, shop);
         OriginFault::Unreachable
     })?);
@@ -71,6 +70,12 @@ pub(crate) async fn send(
         limits.give_back();
     }
     Ok(response)
+}
+
+fn note_fault(incoming: &Incoming, shop: &ShopConfig, told: &str) {
+    if let Some(count) = incoming.isolate.memory.origin_faults.borrow_mut().note(clock::now()) {
+        console_warn!("the shop {} {told} ({count} faults of shops without a quiet minute)", shop.id);
+    }
 }
 
 fn request(incoming: &Incoming, shop: &ShopConfig, to_shop: &ToShop<'_>) -> Result<Request, JsValue> {

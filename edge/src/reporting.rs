@@ -18,7 +18,7 @@ use worker::{Delay, console_warn};
 /// Counts how a gated request ended; the counts of a second travel together.
 pub(crate) fn note_outcome(incoming: &Incoming, event: &EventId, status: u16) {
     let outcome = outcome_of(status);
-    let begins_flush = incoming.isolate.memory.reports.borrow_mut().count(event, outcome, incoming.now);
+    let begins_flush = incoming.isolate.memory.reports.borrow_mut().count(event, outcome, clock::now());
     flush_soon(incoming, begins_flush);
 }
 
@@ -63,7 +63,7 @@ impl<'a> OriginWatch<'a> {
 /// Notes that a waiting buyer asked how things stand; the polls of a second travel together.
 pub(crate) fn note_poll(incoming: &Incoming, event: &EventId, place: Place, again_ms: u64) {
     let begins_flush =
-        incoming.isolate.memory.reports.borrow_mut().hear(event, place, again_ms, incoming.now);
+        incoming.isolate.memory.reports.borrow_mut().hear(event, place, again_ms, clock::now());
     flush_soon(incoming, begins_flush);
 }
 

@@ -47,7 +47,7 @@ pub(crate) async fn snapshot(incoming: &Incoming, event: &EventId) -> Result<Opt
 /// Remembers that the session of a place ended just now: this isolate knows it at once, the others learn it from the feed.
 pub(crate) fn note_ended(incoming: &Incoming, event: &EventId, place: Place) -> Result<(), Refusal> {
     let kept_for = ended_kept_for(&incoming.isolate, event);
-    incoming.room(event)?.ended.borrow_mut().insert(place, incoming.now, kept_for);
+    incoming.room(event)?.ended.borrow_mut().insert(place, clock::now(), kept_for);
     Ok(())
 }
 

@@ -98,7 +98,7 @@ pub(crate) fn reason_told(response: &Response) -> Option<Reason> {
 
 fn note_fault(isolate: &Isolate, told: &str) -> ServerUnreachable {
     if let Some(count) = isolate.memory.server_faults.borrow_mut().note(clock::now()) {
-        console_warn!("the queue server {told} ({count} calls in a row failed)");
+        console_warn!("the queue server {told} ({count} faults without a quiet minute)");
     }
     ServerUnreachable
 }

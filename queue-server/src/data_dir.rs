@@ -1,8 +1,8 @@
 //! The data directory: its owner alone reads it, and one server at a time works in it.
 
 use std::{
-    fs::{DirBuilder, File, OpenOptions, TryLockError},
-    io,
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
@@ -40,6 +40,22 @@ impl DataDir {
 /// Makes the directory where it is missing, for its owner alone, whatever the umask.
 pub(crate) fn make(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Writes a file of the directory anew, for its owner alone: whole or not at all, whatever happens meanwhile.
+pub(crate) fn write_whole(dir: &Path, name: &str, text: &str) -> io::Result<()> {
+    let draft = write_draft(dir, name, text)?;
+    fs::rename(&draft, dir.join(name)).inspect_err(|_| drop(fs::remove_file(&draft)))
+}
+
+/// Writes a file beside the one that it will become.
+pub(crate) fn write_draft(dir: &Path, name: &str, text: &str) -> io::Result<PathBuf> {
+    make(dir)?;
+    let draft = dir.join(format!("{name}.{}.draft", uuid::Uuid::new_v4().simple()));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    written.inspect_err(|_| drop(fs::remove_file(&draft)))?;
+    Ok(draft)
 }
 
 /// Opens a file for its owner alone, or makes it empty where it is missing.

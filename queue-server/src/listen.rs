@@ -11,18 +11,37 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
     task::JoinSet,
+    time::timeout,
 };
 use tracing::{debug, warn};
 
-/// Until the head of a request has arrived, from the opening of its connection or the end of the request before. It also ends
-/// connections that say nothing.
-pub const HEAD_TIME_MAX: Duration = Duration::from_secs(15);
+/// What connections may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionBounds {
+    /// Until the head of a request has arrived, from the opening of its connection or the end of the request before. It also
+    /// ends connections that say nothing.
+    pub head_time_max: Duration,
+    /// Open at once. Further ones wait in the system's queue until one of these ends.
+    pub connections_max: usize,
+    /// From the stop until what is still open is broken off: a client that does not read its answer holds nobody up.
+    pub stop_time_max: Duration,
+}
+
+impl Default for ConnectionBounds {
+    fn default() -> Self {
+        Self {
+            head_time_max: Duration::from_secs(15),
+            connections_max: 10_000,
+            stop_time_max: Duration::from_secs(10),
+        }
+    }
+}
 
 /// Answers requests until `stop`; then the open ones are answered, and no new ones taken.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
-    head_time_max: Duration,
+    bounds: ConnectionBounds,
     stop: impl Future<Output = ()>,
 ) {
     let (stopping, stopped) = watch::channel(());
@@ -31,9 +50,9 @@ pub async fn serve(
     loop {
         tokio::select! {
             () = &mut stop => break,
-            accepted = listener.accept() => match accepted {
+            accepted = listener.accept(), if connections.len() < bounds.connections_max => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(answer(stream, router.clone(), head_time_max, stopped.clone()));
+                    connections.spawn(answer(stream, router.clone(), bounds.head_time_max, stopped.clone()));
                 }
                 // Most often there are no file descriptors left: some connection has to end first.
                 Err(error) => {
@@ -45,7 +64,10 @@ pub async fn serve(
         }
     }
     drop((listener, stopping));
-    while connections.join_next().await.is_some() {}
+    let answered = async { while connections.join_next().await.is_some() {} };
+    if timeout(bounds.stop_time_max, answered).await.is_err() {
+        warn!(open = connections.len(), "connections that did not end in time are broken off");
+    }
 }
 
 async fn answer(

@@ -32,10 +32,10 @@ pub struct Reload {
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 impl Reload {
-    pub fn new(config_path: PathBuf, data_dir: PathBuf, started_with: Config) -> Self {
-        let config_text = read(&config_path);
+    /// `started_with` and `config_text` are what the server read at its start: what has changed since is news.
+    pub fn new(config_path: PathBuf, data_dir: PathBuf, started_with: Config, config_text: String) -> Self {
         let access_text = read(&AccessKeys::path_in(&data_dir));
-        Self { config_path, data_dir, config_text, access_text, started_with }
+        Self { config_path, data_dir, config_text: Some(config_text), access_text, started_with }
     }
 
     /// Looks until the task is dropped.
@@ -110,8 +110,13 @@ impl Reload {
     /// What is changed of that which this server does as it was started: edges by the new file would not find what they ask for.
     fn needing_restart(&self, config: &Config) -> Vec<&'static str> {
         let old = &self.started_with;
-        let hosts = |config: &Config| -> Vec<(String, Vec<String>)> {
-            config.shops.iter().map(|shop| (shop.id.clone(), shop.hosts.clone())).collect()
+        let shops = |config: &Config| {
+            let shops = config.shops.iter();
+            shops
+                .map(|shop| {
+                    (shop.id.clone(), shop.hosts.clone(), shop.origin.clone(), shop.allowed_origins.clone())
+                })
+                .collect::<Vec<_>>()
         };
         let parts = [
             ("[server] or [store]", old.server != config.server),
@@ -120,7 +125,8 @@ impl Reload {
             ("site.cookie_domain", old.site.cookie_mode != config.site.cookie_mode),
             ("edge.queue_server", old.edge.queue_server != config.edge.queue_server),
             ("an event", old.events != config.events),
-            ("a shop's hosts", hosts(old) != hosts(config)),
+            ("[[origin]]", old.origins != config.origins),
+            ("a shop's hosts, origin or allowed_origins", shops(old) != shops(config)),
         ];
         parts.into_iter().filter_map(|(name, is_changed)| is_changed.then_some(name)).collect()
     }

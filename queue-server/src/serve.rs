@@ -14,7 +14,7 @@ use crate::{
         journal::{Journal, Written},
         redis::RedisLimits,
     },
-    listen,
+    listen::{self, ConnectionBounds},
     members::Members,
     metrics::Metrics,
     opened::{Opening, StoreChoice},
@@ -104,7 +104,7 @@ async fn serve(options: ServeOptions) -> Result<()> {
     let origins = Origins::new(&config, clock.now());
     let seats = rooms.keys().map(|id| config.event(id).and_then(|event| origins.seat(event))).collect();
     let mut tickers = start_tickers(&rooms, seats, leadership.as_ref(), &metrics).await?;
-    let reload = Reload::new(config_path, data_dir.clone(), config.clone());
+    let reload = Reload::new(config_path, data_dir.clone(), config.clone(), config_text.clone());
     let app = Arc::new(App {
         keys: keys.server_keys(),
         passes: PassSigner::new(keys.pass_keys())?,
@@ -122,7 +122,7 @@ async fn serve(options: ServeOptions) -> Result<()> {
     let kind = choice.name();
     info!(%address, events = app.rooms.len(), store = kind, data_dir = %data_dir.display(), "the queue server listens");
     let stop = stop_signal()?;
-    listen::serve(listener, http::router(app), listen::HEAD_TIME_MAX, stop).await;
+    listen::serve(listener, http::router(app), ConnectionBounds::default(), stop).await;
     tickers.shutdown().await;
     store.close().await;
     if let Some(journal) = journal {

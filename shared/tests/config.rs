@@ -169,7 +169,8 @@ fn rooms_are_kept_on_disk_or_in_redis() {
     let line = LEAST.lines().count() + 4;
     for (store, error) in [
         ("kind = \"disk\"", "store.kind: write \"embedded\" or \"redis\"; got \"disk\""),
-        ("prefix = \"a\"", "store: an embedded store has neither url nor prefix; write kind = \"redis\""),
+        ("prefix = \"a\"", "store: an embedded store has no prefix; write kind = \"redis\", or leave it out"),
+        ("replicas = 1", "store: an embedded store has no replicas; write kind = \"redis\", or leave it out"),
         (
             "url = \"redis://u:p@h\"\nkind = \"redis\"",
             "store.url: edges read this file; give a URL with a login by FAIRGATE_STORE_URL",

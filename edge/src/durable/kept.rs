@@ -9,7 +9,7 @@ use worker::{Error, Result, SqlStorage, SqlStorageValue, State};
 /// The rows of one object, at most [`KEYS_MAX`].
 pub(super) struct KeptRows {
     sql: SqlStorage,
-    /// Counted once, then carried along; too many rather than too few.
+    /// Counted once, then carried along.
     count: usize,
 }
 
@@ -69,9 +69,10 @@ impl KeptRows {
     }
 
     /// Removes the record of a key that is as new.
-    pub(super) fn remove(&self, key: KeyHash) -> Result<()> {
+    pub(super) fn remove(&mut self, key: KeyHash) -> Result<()> {
         if self.count > 0 {
-            self.sql.exec("DELETE FROM kept WHERE key = ?", vec![blob(key)])?;
+            let removed = self.sql.exec("DELETE FROM kept WHERE key = ?", vec![blob(key)])?;
+            self.count = self.count.saturating_sub(usize::from(removed.rows_written() > 0));
         }
         Ok(())
     }
@@ -120,4 +121,4 @@ fn integer(number: u64) -> SqlStorageValue {
 pub(super) const KEYS_MAX: usize = 65_536;
 
 /// Rows removed in one go, about 10 ms of work.
-const CLEANED_MAX: u64 = 1_000;
+pub(super) const CLEANED_MAX: u64 = 1_000;

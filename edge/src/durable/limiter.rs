@@ -31,6 +31,8 @@ struct Inner {
     /// Keys whose rows are behind their states.
     unwritten: BTreeSet<KeyHash>,
     alarm_at: Option<Timestamp>,
+    /// States that found no row.
+    rowless: u64,
 }
 
 impl DurableObject for LimiterObject {
@@ -68,7 +70,11 @@ impl DurableObject for LimiterObject {
             inner.alarm_at = None;
             inner.write_behind(&self.state, now)?;
             let next = inner.rows(&self.state)?.clean(now)?;
-            inner.alarm_at = next.map(|next| next.max(now.saturating_add(CLEANED_EVERY)));
+            inner.alarm_at = next.map(|next| {
+                // What a flood has left is cleared away part by part.
+                let pause = if next <= now { CLEANED_AGAIN_AFTER } else { CLEANED_EVERY };
+                next.max(now.saturating_add(pause))
+            });
             inner.alarm_at.map(|next| next.since(now))
         };
         if let Some(after) = next {
@@ -109,11 +115,16 @@ impl Inner {
         }
         #[cfg(feature = "plant")]
         crate::plant::note_load();
-        Ok(Self { table, rows, unwritten: BTreeSet::new(), alarm_at: None })
+        Ok(Self { table, rows, unwritten: BTreeSet::new(), alarm_at: None, rowless: 0 })
     }
 
     fn answer(&mut self, state: &State, request: &HomeRequest, now: Timestamp) -> Result<HomeReply> {
-        let is_kept = |charge: &&Charge| Keeping::may_be_written(&charge.policy);
+        // A policy that took over from one whose states are written has its row still.
+        let had_row = |key: KeyHash| {
+            let record = if self.rows.is_some() { self.table.record(key) } else { None };
+            record.is_some_and(|record| Keeping::may_be_written(&record.policy))
+        };
+        let is_kept = |charge: &&Charge| Keeping::may_be_written(&charge.policy) || had_row(charge.key);
         let keys = tree::set(request.charges().filter(is_kept).map(|charge| charge.key));
         let before: Vec<Option<Record>> = keys.iter().map(|key| self.table.record(*key)).collect();
         self.table.sweep(SWEPT_PER_CALL, now);
@@ -158,7 +169,13 @@ impl Inner {
     fn write(&mut self, state: &State, record: &Record, now: Timestamp) -> Result<()> {
         let ends_at = self.table.state(record.key, now).map_or(now, |state| state.expiry);
         if !self.rows(state)?.write(record, ends_at)? {
-            console_warn!("a limiter object has no row for another key; its state is in memory only");
+            self.rowless = self.rowless.saturating_add(1);
+            if self.rowless.is_power_of_two() {
+                let rowless = self.rowless;
+                console_warn!(
+                    "a limiter object has no row for another key: {rowless} states so far are in memory only"
+                );
+            }
         }
         Ok(())
     }
@@ -205,3 +222,6 @@ const UNWRITTEN_MAX: usize = 1_024;
 
 /// Rows that have ended are cleared away together.
 const CLEANED_EVERY: Duration = Duration::from_mins(1);
+
+/// Until the next go, where one left rows that have ended.
+const CLEANED_AGAIN_AFTER: Duration = Duration::from_secs(1);

@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 pub enum AccessAction {
     /// Make a key and print it, this once.
     Create {
-        /// What the key may do: limits:check, limits:admin or read. May be given several times.
+        /// What the key may do. May be given several times.
         #[arg(long = "role", value_enum, required = true)]
         roles: Vec<Role>,
         /// A shop that the key is for. May be given several times.

@@ -1,11 +1,10 @@
 //! `access.toml` in the data directory: the hashes of the bearer keys.
 
 use super::{AccessKey, AccessKeys, KEYS_MAX, Role, Shops};
+use crate::data_dir;
 use serde::{Deserialize, Serialize};
 use std::{
-    fs::{self, OpenOptions},
-    io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -35,21 +34,13 @@ impl AccessKeys {
 
     /// Where the keys of `data_dir` lie.
     pub fn path_in(data_dir: &Path) -> PathBuf {
-        data_dir.join("access.toml")
+        data_dir.join(FILE)
     }
 
     /// Writes the file anew, whole or not at all.
     pub fn save(&self, data_dir: &Path) -> Result<(), AccessFileError> {
-        let path = Self::path_in(data_dir);
-        let draft = data_dir.join(format!("access.{}.draft", uuid::Uuid::new_v4().simple()));
-        let write = || {
-            fs::create_dir_all(data_dir)?;
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-            file.write_all(self.to_text().as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&draft, &path)
-        };
-        write().map_err(|error| AccessFileError::Io { action: "write", path: path.clone(), error })
+        let written = data_dir::write_whole(data_dir, FILE, &self.to_text());
+        written.map_err(|error| AccessFileError::Io { action: "write", path: Self::path_in(data_dir), error })
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -120,6 +111,8 @@ impl TryFrom<KeyLayout> for AccessKey {
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
+
+const FILE: &str = "access.toml";
 
 const EVERY_SHOP: &str = "*";
 

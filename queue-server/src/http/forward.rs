@@ -47,8 +47,8 @@ pub(super) async fn forward(State(app): State<Arc<App>>, request: Request, next:
 /// Whatever a room must be asked for. What everybody may know each server knows itself.
 fn needs_leader(app: &App, method: &Method, path: &str) -> bool {
     if let Some(service) = path.strip_prefix("/v1/") {
-        let is_feed = service.starts_with("edge/events/");
-        return is_feed || service == "edge/report" || service == "events" || service.starts_with("events/");
+        let is_of_a_room = service.starts_with("edge/events/") || service.starts_with("events/");
+        return is_of_a_room || ["edge/report", "events", "origins"].contains(&service);
     }
     matches!(
         find_call(&app.config, method.as_str(), path),

@@ -8,9 +8,8 @@ use shared::{
     token::{KeyId, MasterKeys, ServerKeys, keyring::KeyringError},
 };
 use std::{
-    fs::{self, OpenOptions},
-    io::{self, Write},
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    fs, io,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -76,11 +75,12 @@ impl KeyFile {
     }
 
     /// The next step of a rotation: a key that was prepared begins to sign, otherwise a new one is prepared; `at_once` it signs
-    /// too. A pass key is made with each new master key; the shops see it in the JWK set before it signs
-    /// only if they read the set when they meet an unknown kid, as JWT libraries do.
+    /// too. A pass key is made with each new master key, and signs from the same moment: the shops see it in the JWK set
+    /// before.
     pub fn rotate(&mut self, at_once: bool) -> Result<PreparedKey, KeyFileError> {
         if let Some(id) = self.prepared() {
             self.master = self.master.clone().with_current(id)?;
+            self.pass_keys.swap(0, 1);
             return Ok(PreparedKey { id, signs: true });
         }
         let next = self.ids().into_iter().max().unwrap_or_default().checked_add(1);
@@ -89,7 +89,8 @@ impl KeyFile {
         if at_once {
             master = master.with_current(id)?;
         }
-        self.pass_keys.insert(0, PassKey::generate()?);
+        // The first of them signs.
+        self.pass_keys.insert(usize::from(!at_once), PassKey::generate()?);
         self.pass_keys.truncate(PASS_KEYS_MAX);
         self.master = master;
         Ok(PreparedKey { id, signs: at_once })
@@ -103,8 +104,8 @@ impl KeyFile {
 
     /// Writes the file anew, whole or not at all.
     pub fn save(&self, data_dir: &Path) -> Result<(), KeyFileError> {
-        let (draft, path) = (self.write_draft(data_dir)?, path_in(data_dir));
-        fs::rename(&draft, &path).map_err(|error| KeyFileError::Io { action: "write", path, error })
+        let written = data_dir::write_whole(data_dir, FILE, &self.to_text());
+        written.map_err(|error| KeyFileError::Io { action: "write", path: path_in(data_dir), error })
     }
 
     fn create(data_dir: &Path) -> Result<Self, KeyFileError> {
@@ -113,7 +114,13 @@ impl KeyFile {
             pass_keys: vec![PassKey::generate()?],
             made_at: Clock::start().now(),
         };
-        let (draft, path) = (keys.write_draft(data_dir)?, path_in(data_dir));
+        let draft = data_dir::write_draft(data_dir, FILE, &keys.to_text());
+        let draft = draft.map_err(|error| KeyFileError::Io {
+            action: "write in",
+            path: data_dir.to_owned(),
+            error,
+        })?;
+        let path = path_in(data_dir);
         // A link fails where a file is: of two first runs at once, both use the keys of the faster one.
         let linked = fs::hard_link(&draft, &path);
         let _ = fs::remove_file(&draft);
@@ -121,20 +128,6 @@ impl KeyFile {
             Ok(()) => Ok(keys),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Self::open(data_dir),
             Err(error) => Err(KeyFileError::Io { action: "write", path, error }),
-        }
-    }
-
-    fn write_draft(&self, data_dir: &Path) -> Result<PathBuf, KeyFileError> {
-        let path = data_dir.join(format!("keys.{}.draft", uuid::Uuid::new_v4().simple()));
-        let write = || {
-            data_dir::make(data_dir)?;
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-            file.write_all(self.to_text().as_bytes())?;
-            file.sync_all()
-        };
-        match write() {
-            Ok(()) => Ok(path),
-            Err(error) => Err(KeyFileError::Io { action: "write in", path: data_dir.to_owned(), error }),
         }
     }
 
@@ -168,7 +161,7 @@ impl KeyFile {
 }
 
 fn path_in(data_dir: &Path) -> PathBuf {
-    data_dir.join("keys.toml")
+    data_dir.join(FILE)
 }
 
 fn is_open_to_others(path: &Path) -> bool {
@@ -196,6 +189,8 @@ struct PassKeyLayout {
 
 /// Passes live at most an hour, so older keys have nothing left to verify.
 const PASS_KEYS_MAX: usize = 3;
+
+const FILE: &str = "keys.toml";
 
 const HEAD: &str =
     "# The secrets of this Fairgate installation. Whoever reads this file can mint places and passes.\n";
@@ -254,8 +249,12 @@ mod tests {
     fn a_prepared_key_signs_at_the_next_rotation() {
         let dir = tempfile::tempdir().unwrap();
         let mut keys = KeyFile::open(dir.path()).unwrap();
+        let signing = keys.pass_keys()[0].kid().to_owned();
         assert_eq!(keys.rotate(false).unwrap(), PreparedKey { id: KeyId(2), signs: false });
+        let prepared = keys.pass_keys()[1].kid().to_owned();
+        assert_eq!(keys.pass_keys()[0].kid(), signing, "passes are signed as before");
         assert_eq!(keys.rotate(false).unwrap(), PreparedKey { id: KeyId(2), signs: true });
+        assert_eq!(keys.pass_keys()[0].kid(), prepared);
         keys.retire(KeyId(1)).unwrap();
         assert!(keys.retire(KeyId(2)).is_err(), "the key that signs stays");
     }

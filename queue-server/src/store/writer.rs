@@ -35,6 +35,8 @@ pub(super) struct Writer<K> {
     rooms: Option<Vec<Room>>,
     /// The term in which the rooms were read.
     term: u64,
+    /// Answers of this batch that speak of `rooms` and leave when what they say is durable.
+    held: Vec<Reply>,
     /// The last commit is unconfirmed: whatever the rooms say may tell of it.
     owes: bool,
     /// The rooms could not be read in this batch: its other operations do not try again.
@@ -50,7 +52,17 @@ pub(super) const BATCH_MAX: usize = 512;
 impl<K: Keep> Writer<K> {
     /// A writer that reads its rooms when it is first asked.
     pub(super) fn new(keep: K, hosted: Vec<HostedRoom>, clock: Clock) -> Self {
-        Self { keep, hosted, rooms: None, term: 0, owes: false, unreadable: false, clock, failed_commits: 0 }
+        Self {
+            keep,
+            hosted,
+            rooms: None,
+            term: 0,
+            held: Vec::new(),
+            owes: false,
+            unreadable: false,
+            clock,
+            failed_commits: 0,
+        }
     }
 
     /// A writer that has its rooms.
@@ -64,42 +76,39 @@ impl<K: Keep> Writer<K> {
     pub(super) fn run(mut self, mut queue: mpsc::Receiver<Message>) {
         let mut batch = Vec::with_capacity(BATCH_MAX);
         while queue.blocking_recv_many(&mut batch, BATCH_MAX) > 0 {
-            let mut held = Vec::new();
             self.unreadable = false;
             for message in batch.drain(..) {
                 match message {
-                    Message::Apply { room, run } => held.extend(self.apply(room, run)),
+                    Message::Apply { room, run } => self.apply(room, run),
                     Message::Look => drop(self.rooms()),
                     Message::Close => {
-                        self.finish_batch(held, true);
+                        self.commit();
                         return;
                     }
                     Message::Crash => return,
                 }
             }
-            self.finish_batch(held, false);
+            if !self.held.is_empty() {
+                self.commit();
+            }
         }
     }
 
     /// Applies one operation. Its answer leaves at once, unless it or an earlier one of the same room and batch must be
-    /// durable first: then it is handed back.
-    fn apply(&mut self, index: usize, run: Transition) -> Option<Reply> {
+    /// durable first: then it is held.
+    fn apply(&mut self, index: usize, run: Transition) {
         let now = self.clock.now();
-        let room = self.rooms()?.get_mut(index)?;
+        let Some(room) = self.rooms().and_then(|rooms| rooms.get_mut(index)) else { return };
         let reply = run(room, now);
-        let must_commit = room.must_commit();
-        if must_commit || self.owes {
-            return Some(reply);
+        if room.must_commit() || self.owes {
+            self.held.push(reply);
+        } else {
+            reply();
         }
-        reply();
-        None
     }
 
     /// Commits what must be durable, and with it everything else that changed; then the answers that waited leave.
-    fn finish_batch(&mut self, held: Vec<Reply>, is_last: bool) {
-        if held.is_empty() && !is_last {
-            return;
-        }
+    fn commit(&mut self) {
         let Some(rooms) = &mut self.rooms else { return };
         match self.keep.commit(self.term, &self.hosted, rooms) {
             Ok(()) => {
@@ -108,16 +117,17 @@ impl<K: Keep> Writer<K> {
                 if failed_commits > 0 {
                     info!(failed_commits, "commits hold again; operations are confirmed");
                 }
-                for reply in held {
+                for reply in self.held.drain(..) {
                     reply();
                 }
             }
             Err(Broken::Undone(error)) => {
                 self.note_failure(&error);
-                self.rooms = None;
+                self.forget_rooms();
             }
             Err(Broken::Unconfirmed(error)) => {
                 self.note_failure(&error);
+                self.held.clear();
                 self.owes = true;
             }
         }
@@ -130,17 +140,23 @@ impl<K: Keep> Writer<K> {
         self.failed_commits = self.failed_commits.saturating_add(1);
     }
 
+    /// Drops the rooms, and with them the answers that speak of them: what comes after them confirms nothing of theirs.
+    fn forget_rooms(&mut self) {
+        self.rooms = None;
+        self.held.clear();
+    }
+
     /// The rooms, if they may be asked; read back where they are not in memory.
     fn rooms(&mut self) -> Option<&mut Vec<Room>> {
         match self.keep.mandate() {
             Mandate::Given { term } if term == self.term => {}
             Mandate::Given { term } => {
-                self.rooms = None;
+                self.forget_rooms();
                 self.term = term;
             }
             Mandate::Suspended => return None,
             Mandate::Gone => {
-                self.rooms = None;
+                self.forget_rooms();
                 return None;
             }
         }
@@ -171,4 +187,85 @@ fn read_back<K: Keep>(keep: &mut K, term: u64, hosted: &[HostedRoom]) -> Result<
         Ok(room)
     };
     hosted.iter().map(room).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::keep::Records, *};
+    use shared::{
+        ids::{DeviceHash, Epoch, EventId, LaneId},
+        room::{JoinRequest, LaneSettings, Planted, RecordError, RoomSettings},
+        wire::Phase,
+    };
+    use std::{
+        sync::{Arc, Mutex},
+        time::Duration,
+    };
+
+    /// Whoever has the term that stands here keeps everything, and forgets it with the term.
+    struct Forgetful(Arc<Mutex<u64>>);
+
+    impl Keep for Forgetful {
+        type Error = RecordError;
+        const FORGETS: bool = false;
+
+        fn mandate(&self) -> Mandate {
+            Mandate::Given { term: *self.0.lock().unwrap() }
+        }
+
+        fn read(&mut self, _: u64, _: &EventId) -> Result<Records, RecordError> {
+            Ok(Vec::new())
+        }
+
+        fn commit(
+            &mut self,
+            _: u64,
+            _: &[HostedRoom],
+            rooms: &mut [Room],
+        ) -> Result<(), Broken<RecordError>> {
+            rooms.iter_mut().for_each(|room| drop(room.take_changes()));
+            Ok(())
+        }
+    }
+
+    fn hosted() -> HostedRoom {
+        let settings = RoomSettings {
+            capacity: 3,
+            admission_rate_per_s: 5,
+            turn_grace: Duration::from_secs(10),
+            pass_life: Duration::from_secs(10),
+            session_max: Duration::from_secs(30),
+            poll_budget_per_s: 100,
+            session_extensions_max: 10,
+            sessions_per_buyer: None,
+            phase: Phase::Open,
+            opens_at: None,
+            closes_at: None,
+            lanes: vec![LaneSettings::weighing("guest", 1)],
+        };
+        let event = EventId::parse("drop").unwrap();
+        HostedRoom { event, settings, planted: Planted::default(), first_epoch: Epoch(1) }
+    }
+
+    #[test]
+    fn what_was_done_in_one_term_is_not_confirmed_in_the_next() {
+        let (clock, _) = Clock::manual(Timestamp::from_millis(1_796_000_000_000));
+        let term = Arc::new(Mutex::new(1));
+        let mut writer = Writer::new(Forgetful(Arc::clone(&term)), vec![hosted()], clock);
+        let confirmed = Arc::new(Mutex::new(Vec::new()));
+        let join = |device: u8| -> Transition {
+            let confirmed = Arc::clone(&confirmed);
+            Box::new(move |room, now| {
+                let device = DeviceHash([device; 8]);
+                let request = JoinRequest { lane: LaneId(0), device, presented: None, may_enter: true };
+                room.join(now, request).unwrap();
+                Box::new(move || confirmed.lock().unwrap().push(device))
+            })
+        };
+        writer.apply(0, join(1));
+        *term.lock().unwrap() = 2;
+        writer.apply(0, join(2));
+        writer.commit();
+        assert_eq!(*confirmed.lock().unwrap(), [DeviceHash([2; 8])]);
+    }
 }

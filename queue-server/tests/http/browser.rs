@@ -56,16 +56,23 @@ pub(crate) struct Server {
 pub(crate) struct RoleKeys {
     pub(crate) read: String,
     pub(crate) operate: String,
+    /// For every shop.
+    pub(crate) operate_all: String,
     pub(crate) sessions: String,
 }
 
 impl RoleKeys {
     fn create(access: &mut AccessKeys) -> Self {
-        let mut create = |role: Role| {
-            let shops = Shops::Named(BTreeSet::from(["alpha".to_owned()]));
+        let alpha = || Shops::Named(BTreeSet::from(["alpha".to_owned()]));
+        let mut create = |role: Role, shops: Shops| {
             access.create(role.name().to_owned(), BTreeSet::from([role]), shops).unwrap()
         };
-        Self { read: create(Role::Read), operate: create(Role::Operate), sessions: create(Role::Sessions) }
+        Self {
+            read: create(Role::Read, alpha()),
+            operate: create(Role::Operate, alpha()),
+            operate_all: create(Role::Operate, Shops::All),
+            sessions: create(Role::Sessions, alpha()),
+        }
     }
 }
 

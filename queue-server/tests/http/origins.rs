@@ -87,12 +87,16 @@ async fn an_operator_fixes_the_capacity_and_lets_it_go_for_all_shops_of_the_serv
     // This key stands for one of the two shops that the server has.
     call(&server, &server.keys.operate, "PUT", &fix).await.assert_refused(403, "SHOP_NOT_ALLOWED");
     call(&server, &server.keys.read, "PUT", &fix).await.assert_refused(403, "ROLE_MISSING");
-    server.app.origins.get(ORIGIN).unwrap().fix(Some(7));
+    let fixed = call(&server, &server.keys.operate_all, "PUT", &fix).await.json();
+    assert_eq!((&fixed["capacity"], &fixed["fixed"]), (&json!(7), &json!(7)));
     report(&server, 40).await;
     tick_s(&mut server, 8).await;
     assert_eq!(reason_and_capacity(&server), (None, 3), "two rooms share it");
     let view = call(&server, &server.keys.read, "GET", &Value::Null).await.json();
     assert_eq!((&view["origins"][0]["capacity"], &view["origins"][0]["fixed"]), (&json!(7), &json!(7)));
+    let let_go = json!({ "origin": ORIGIN, "capacity": null });
+    let free = call(&server, &server.keys.operate_all, "PUT", &let_go).await.json();
+    assert_eq!(free["fixed"], Value::Null);
 }
 
 #[tokio::test]

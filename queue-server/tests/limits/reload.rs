@@ -11,7 +11,8 @@ async fn a_good_file_is_taken_up_and_a_bad_one_is_not() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("fairgate.toml");
     fs::write(&path, CONFIG).unwrap();
-    let mut reload = Reload::new(path.clone(), dir.path().to_owned(), server.app.config.clone());
+    let mut reload =
+        Reload::new(path.clone(), dir.path().to_owned(), server.app.config.clone(), CONFIG.to_owned());
     assert!(server.passes("device", "a", 4).await);
 
     let five = CONFIG.replacen("burst_capacity = 10", "burst_capacity = 5", 1);
@@ -42,7 +43,7 @@ async fn the_same_file_again_gives_no_fresh_quota() {
     let path = dir.path().join("fairgate.toml");
     fs::write(&path, CONFIG).unwrap();
     server.app.limits.live.now().access.save(dir.path()).unwrap();
-    let mut reload = Reload::new(path, dir.path().to_owned(), server.app.config.clone());
+    let mut reload = Reload::new(path, dir.path().to_owned(), server.app.config.clone(), CONFIG.to_owned());
     assert!(server.passes("device", "a", 10).await);
     for _ in 0..5 {
         reload.look(&server.app.limits, true).await;
@@ -56,7 +57,7 @@ async fn keys_that_are_revoked_or_made_count_without_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("fairgate.toml");
     fs::write(&path, CONFIG).unwrap();
-    let mut reload = Reload::new(path, dir.path().to_owned(), server.app.config.clone());
+    let mut reload = Reload::new(path, dir.path().to_owned(), server.app.config.clone(), CONFIG.to_owned());
     fs::write(dir.path().join("access.toml"), "[[key]]\nid = 7\n").unwrap();
     reload.look(&server.app.limits, false).await;
     assert_eq!(
@@ -80,11 +81,13 @@ async fn what_needs_a_restart_holds_back_the_whole_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("fairgate.toml");
     fs::write(&path, CONFIG).unwrap();
-    let mut reload = Reload::new(path.clone(), dir.path().to_owned(), server.app.config.clone());
+    let mut reload =
+        Reload::new(path.clone(), dir.path().to_owned(), server.app.config.clone(), CONFIG.to_owned());
     for (now, then) in [
         ("[site]", "[site]\nprefix = \"/.gate\""),
         ("http://localhost:8700", "https://shop.example"),
         ("http://127.0.0.1:8701", "http://127.0.0.1:8799"),
+        ("[[shop]]", "[[shop]]\nallowed_origins = [\"https://app.example\"]"),
     ] {
         let changed = CONFIG.replacen(now, then, 1);
         assert_ne!(Config::parse("fairgate.toml", &changed).unwrap(), server.app.config);

@@ -58,6 +58,11 @@ impl<'d> Section<'d> {
         Self { report, path: String::new(), offset: 0, table: Some(table), known: Vec::new() }
     }
 
+    /// The first of these keys that the table has.
+    pub(super) fn first_of<const N: usize>(&self, keys: [&'static str; N]) -> Option<&'static str> {
+        keys.into_iter().find(|key| self.table.is_some_and(|table| table.contains_key(*key)))
+    }
+
     /// The value of a key, if it is there.
     pub(super) fn optional(&mut self, key: &'static str) -> Option<Value<'d>> {
         self.known.push(key);

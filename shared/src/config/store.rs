@@ -31,11 +31,12 @@ impl StoreConfig {
         let kind = section.optional("kind").map_or(Some(false), |value| value.parsed(parse_kind));
         let url = section.optional("url").map(|value| read_url(&value));
         let prefix = section.optional("prefix").map(|value| value.parsed(parse_name));
+        let is_of_redis = section.first_of(["url", "prefix", "replicas", "budget_ms"]);
         let replicas = section.number_or("replicas", 0..=8, 0);
         let budget_ms = section.number_or("budget_ms", 1..=1000, 50);
         let is_redis = kind?;
-        if !is_redis && (url.is_some() || prefix.is_some()) {
-            section.error("an embedded store has neither url nor prefix; write kind = \"redis\"");
+        if let Some(key) = is_of_redis.filter(|_| !is_redis) {
+            section.error(format!("an embedded store has no {key}; write kind = \"redis\", or leave it out"));
         }
         section.finish();
         let url = match url {

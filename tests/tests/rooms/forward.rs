@@ -34,9 +34,17 @@ async fn a_follower_hands_on_once_and_the_leader_checks_who_asks() {
         ("/v1/events", "ACCESS_KEY_MISSING"),
         ("/v1/events/drop/actions", "ACCESS_KEY_MISSING"),
         ("/v1/edge/events/drop/ended?after=0", "EDGE_SIGNATURE_INVALID"),
+        ("/v1/origins", "ACCESS_KEY_MISSING"),
     ] {
         let told = device(&fleet, follower).get(path).await.unwrap();
         assert_eq!(told.code(), code, "{path}");
+        let mut looping = device(&fleet, follower);
+        let request = looping.request(reqwest::Method::GET, path).header("fairgate-forwarded", "1");
+        assert_eq!(
+            looping.send(request).await.unwrap().code(),
+            "UNCONFIRMED",
+            "{path} is the leader's to answer"
+        );
     }
 }
 

@@ -108,11 +108,17 @@ async fn give_back(app: &App, call: &Call, verb: Verb) -> Result<Response, Refus
     let ReceiptsBody { receipts } = json_body(call)?;
     within_batch(receipts.len(), "receipts")?;
     let may = |shop: &str| key.must_cover(shop).is_ok();
+    let mut refused = None;
     for receipt in &receipts {
-        match verb {
-            Verb::Check => app.limits.refund(receipt, may).await?,
-            Verb::Peek => app.limits.give(receipt, may).await?,
-        }
+        let given = match verb {
+            Verb::Check => app.limits.refund(receipt, may).await,
+            Verb::Peek => app.limits.give(receipt, may).await,
+        };
+        // Whoever sends them again is refused for those that are spent: the others are given back all the same.
+        refused = refused.or(given.err());
     }
-    Ok(empty(StatusCode::NO_CONTENT))
+    match refused {
+        Some(refused) => Err(refused.into()),
+        None => Ok(empty(StatusCode::NO_CONTENT)),
+    }
 }

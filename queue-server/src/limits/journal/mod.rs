@@ -151,7 +151,8 @@ fn run(mut disk: Disk, mut queue: mpsc::Receiver<Message>, clock: &Clock) {
                 }
                 // Whoever told an override is told that it failed, so it must not come true later.
                 changes.retain(|change| !matches!(change, Change::Override(_)));
-                changes.truncate(BACKLOG_MAX);
+                // Where there is no room for all, the newest stay.
+                changes.drain(..changes.len().saturating_sub(BACKLOG_MAX));
                 backlog = changes;
             }
         }

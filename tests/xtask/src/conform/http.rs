@@ -103,7 +103,12 @@ fn start(listener: TcpListener) -> Result<Caller> {
     };
     let url = format!("http://{}", listener.local_addr()?);
     let router = http::router(Arc::new(app));
-    tokio::spawn(listen::serve(listener, router, listen::HEAD_TIME_MAX, std::future::pending()));
+    tokio::spawn(listen::serve(
+        listener,
+        router,
+        listen::ConnectionBounds::default(),
+        std::future::pending(),
+    ));
     let client = reqwest::Client::builder().timeout(PATIENCE).build()?;
     Ok(Caller { client, url, check_key, admin_key, micros })
 }
