@@ -257,7 +257,8 @@ mod tests {
             let confirmed = Arc::clone(&confirmed);
             Box::new(move |room, now| {
                 let device = DeviceHash([device; 8]);
-                let request = JoinRequest { lane: LaneId(0), device, presented: None, may_enter: true };
+                let request =
+                    JoinRequest { lane: LaneId(0), device, member: None, presented: None, may_enter: true };
                 room.join(now, request).unwrap();
                 Box::new(move || confirmed.lock().unwrap().push(device))
             })

@@ -105,7 +105,13 @@ async fn when_it_leads(room: &KeptRoom) -> TicketNumber {
 }
 
 fn join(device: u8) -> JoinRequest {
-    JoinRequest { lane: LaneId(0), device: DeviceHash([device; 8]), presented: None, may_enter: false }
+    JoinRequest {
+        lane: LaneId(0),
+        device: DeviceHash([device; 8]),
+        member: None,
+        presented: None,
+        may_enter: false,
+    }
 }
 
 async fn read(wire: &mut MultiplexedConnection, key: &str) -> BTreeMap<String, String> {
