@@ -65,13 +65,8 @@ async fn a_full_disk_is_logged_at_its_beginning_and_at_its_end() {
     };
     let store = EmbeddedStore::open_with(opener, vec![hosted], Clock::start()).unwrap();
     let room = store.room(&event.id).unwrap();
-    let join = |device: u8| JoinRequest {
-        lane: LaneId(0),
-        device: DeviceHash([device; 8]),
-        member: None,
-        presented: None,
-        may_enter: true,
-    };
+    let join =
+        |device: u8| JoinRequest { may_enter: true, ..JoinRequest::new(LaneId(0), DeviceHash([device; 8])) };
     room.join(join(1)).await.unwrap().unwrap();
     is_full.store(true, Ordering::SeqCst);
     for device in 2..30 {

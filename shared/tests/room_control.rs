@@ -39,8 +39,7 @@ fn in_phase(phase: Phase) -> Driven {
 }
 
 fn refusal(driven: &mut Driven, id: u16) -> JoinRefusal {
-    let request =
-        JoinRequest { lane: LaneId(0), device: device(id), member: None, presented: None, may_enter: true };
+    let request = JoinRequest { may_enter: true, ..JoinRequest::new(LaneId(0), device(id)) };
     driven.room.join(driven.now, request).unwrap_err()
 }
 

@@ -117,7 +117,7 @@ impl Acknowledged {
             self.joined.iter().filter(|(number, _)| !self.redeemed.contains_key(*number))
         {
             let presented = Some(place(number));
-            let request = JoinRequest { lane: LaneId(0), device, member: None, presented, may_enter: false };
+            let request = JoinRequest { presented, ..JoinRequest::new(LaneId(0), device) };
             let joined = room.join(request).await.unwrap().unwrap();
             // Redeemed and finished without being printed, its owner gets a new number; otherwise the place is kept.
             assert!(joined.place.number >= number, "round {round}: {number:?} lost its place");
@@ -158,8 +158,7 @@ async fn buy(room: Arc<KeptRoom>, first_device: u64) {
     // The parent kills long before the last one; a child that was forgotten ends by itself.
     for device in first_device..first_device + 2_000 {
         let hash = DeviceHash(device.to_be_bytes());
-        let request =
-            JoinRequest { lane: LaneId(0), device: hash, member: None, presented: None, may_enter: false };
+        let request = JoinRequest::new(LaneId(0), hash);
         let joined = room.join(request).await.unwrap().unwrap();
         println!("joined {} {device}", joined.place.number.0);
         if device % 3 == 0 {

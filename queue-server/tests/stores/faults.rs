@@ -19,7 +19,7 @@ use std::{
 };
 
 fn join(device: u8) -> JoinRequest {
-    JoinRequest { lane: LaneId(0), device: hash(device), member: None, presented: None, may_enter: true }
+    JoinRequest { may_enter: true, ..JoinRequest::new(LaneId(0), hash(device)) }
 }
 
 #[test]

@@ -30,13 +30,7 @@ async fn check(dir: &Path) {
     let (store, room) = open(dir, &clock);
     for (lane, number, device) in [(0, 2, 4), (1, 3, 5)] {
         let presented = Some(place(lane, number));
-        let join = JoinRequest {
-            lane: LaneId(lane),
-            device: hash(device),
-            member: None,
-            presented,
-            may_enter: false,
-        };
+        let join = JoinRequest { presented, ..JoinRequest::new(LaneId(lane), hash(device)) };
         let joined = room.join(join).await.unwrap().unwrap();
         assert!((joined.place, joined.existed) == (place(lane, number), true), "{joined:?}");
         let unnamed = JoinRequest { presented: None, ..join_of(lane, device) };
@@ -67,7 +61,7 @@ async fn check(dir: &Path) {
 }
 
 fn join_of(lane: u8, device: u8) -> JoinRequest {
-    JoinRequest { lane: LaneId(lane), device: hash(device), member: None, presented: None, may_enter: false }
+    JoinRequest::new(LaneId(lane), hash(device))
 }
 
 fn place(lane: u8, number: u64) -> Place {

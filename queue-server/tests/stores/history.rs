@@ -96,13 +96,8 @@ impl Course {
         match *step {
             Step::Join { device, lane, presented, may_enter } => {
                 let presented = presented.map(|pick| self.place(pick));
-                let request = JoinRequest {
-                    lane: LaneId(lane),
-                    device: hash(device),
-                    member: None,
-                    presented,
-                    may_enter,
-                };
+                let request =
+                    JoinRequest { presented, may_enter, ..JoinRequest::new(LaneId(lane), hash(device)) };
                 Answer::Joined(store.join(request).await)
             }
             Step::Abandon(pick) => {

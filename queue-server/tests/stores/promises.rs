@@ -128,13 +128,7 @@ impl Acknowledged {
             }
         }
         prop_assert!(inside <= settings().capacity);
-        let request = JoinRequest {
-            lane: LaneId(0),
-            device: hash(200),
-            member: None,
-            presented: None,
-            may_enter: false,
-        };
+        let request = JoinRequest::new(LaneId(0), hash(200));
         let joined = room.join(request).await.unwrap().unwrap();
         prop_assert!(joined.existed || self.given.insert(joined.place), "{:?} was reissued", joined.place);
         Ok(())

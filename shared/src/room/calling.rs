@@ -108,7 +108,7 @@ impl Law {
 
     /// What the shop's server can bear from now on.
     pub fn heed(&mut self, heeded: Heeded) {
-        self.heeded = heeded;
+        self.heeded = if self.planted.has(Fault::ServerUnheeded) { Heeded::default() } else { heeded };
     }
 
     /// Decides the calls of one tick from the facts after [`Room::expire`](super::Room::expire).
@@ -160,14 +160,15 @@ impl Law {
     }
 
     fn contenders(&self, settings: &RoomSettings, facts: &Facts, forecasts: &[Forecast]) -> Vec<Contender> {
+        let is_unbound = self.planted.has(Fault::BoundsForgotten);
         let claims: Vec<Claim> = settings
             .lanes
             .iter()
             .zip(&facts.lanes)
             .map(|(lane, facts)| Claim {
                 weight: if self.planted.has(Fault::WeightsForgotten) { 1 } else { lane.weight },
-                floor_pct: lane.floor_pct,
-                ceiling_pct: lane.ceiling_pct,
+                floor_pct: if is_unbound { 0 } else { lane.floor_pct },
+                ceiling_pct: if is_unbound { 100 } else { lane.ceiling_pct },
                 is_busy: facts.waiting > 0,
             })
             .collect();

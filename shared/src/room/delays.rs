@@ -36,7 +36,7 @@ const MEMORY_S: u64 = 200;
 const PRIOR_WEIGHT: u64 = 50;
 /// So long after a call, those who were there come at the latest, unless more is seen: in a first fill people are called sooner than they
 /// were told.
-const TAIL_S: u64 = 30;
+const TAIL_S: u64 = 60;
 /// The longest that buyers near their turn may take: 6 s between two polls, 5 s for the age of a snapshot, 1 s to the next tick.
 const PRIOR_S: u64 = 12;
 

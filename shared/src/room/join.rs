@@ -22,6 +22,13 @@ pub struct JoinRequest {
     pub may_enter: bool,
 }
 
+impl JoinRequest {
+    /// Of a buyer of whom nothing else is known, and who waits even where the line is empty.
+    pub fn new(lane: LaneId, device: DeviceHash) -> Self {
+        Self { lane, device, member: None, presented: None, may_enter: false }
+    }
+}
+
 /// A place in line, or inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Joined {

@@ -150,7 +150,8 @@ impl Room {
             self.changes.lazily(RecordKey::Ended(seq));
         }
         let at = self.clock.at;
-        let trusted_s = self.hearing.tick(second_of(at.up));
+        let heard_until_s = self.hearing.tick(second_of(at.up));
+        let trusted_s = if self.planted.has(Fault::AbsentWaitedFor) { 0 } else { heard_until_s };
         for (index, lane) in self.lanes.iter_mut().enumerate() {
             lane.end_tick(at, self.settings.turn_grace);
             if lane.look_through(trusted_s) {

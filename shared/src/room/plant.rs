@@ -25,11 +25,17 @@ pub enum Fault {
     NeverStops,
     /// Lanes are called in turn, whatever their weight.
     WeightsForgotten,
+    /// Lanes have neither floors nor ceilings.
+    BoundsForgotten,
+    /// Who left the line without a word is waited for like everybody else.
+    AbsentWaitedFor,
+    /// What the shop's server can bear is not heeded.
+    ServerUnheeded,
 }
 
 impl Fault {
     /// All faults.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::DoorOffByOne,
         Self::BitDropped,
         Self::NumberReissued,
@@ -41,6 +47,9 @@ impl Fault {
         Self::GhostsAwaited,
         Self::NeverStops,
         Self::WeightsForgotten,
+        Self::BoundsForgotten,
+        Self::AbsentWaitedFor,
+        Self::ServerUnheeded,
     ];
 
     /// The fault's name on a command line.
@@ -57,6 +66,9 @@ impl Fault {
             Self::GhostsAwaited => "ghosts_awaited",
             Self::NeverStops => "never_stops",
             Self::WeightsForgotten => "weights_forgotten",
+            Self::BoundsForgotten => "bounds_forgotten",
+            Self::AbsentWaitedFor => "absent_waited_for",
+            Self::ServerUnheeded => "server_unheeded",
         }
     }
 }

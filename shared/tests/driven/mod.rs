@@ -31,7 +31,7 @@ pub(crate) fn device(id: u16) -> DeviceHash {
 }
 
 pub(crate) fn request(id: u16, may_enter: bool) -> JoinRequest {
-    JoinRequest { lane: LaneId(0), device: device(id), member: None, presented: None, may_enter }
+    JoinRequest { may_enter, ..JoinRequest::new(LaneId(0), device(id)) }
 }
 
 pub(crate) struct Driven {

@@ -32,8 +32,21 @@ pub enum Figure {
     OvertakesMost,
     /// Jain's index of entries ÷ weight over 1,000 entries, fifth percentile.
     JainP5,
-    /// Least share of a lane among 1,000 entries ÷ its floor, or its ceiling ÷ its share, while people waited in all lanes.
+    /// Least share of a lane among 1,000 entries ÷ its floor, or its ceiling ÷ its share, while people waited in all lanes: fifth
+    /// percentile.
     BoundsKept,
+    /// How far a lane was behind its floor or ahead of its ceiling at most, over all entries so far, in seconds of the room's flow.
+    BoundsLag,
+    /// From the loss of half of the server until replies take 1.5 times the target at most and go on to for a minute, in seconds.
+    RestoredAfter,
+    /// People inside ÷ people with whom replies take the target, over the whole run.
+    UseOfSafe,
+    /// Share of the time in which replies take more than 1.5 times the target, in percent.
+    SlowPercent,
+    /// Sessions of all rooms ÷ what their server allows, while people wait in any of them.
+    SharedUse,
+    /// Least part of a room ÷ its part by weight, over the time in which people wait in all rooms.
+    SharesKept,
     /// Seconds from the loss of the network to the last call that was no probe.
     CallingStopsAfter,
     /// The longest time from a call to the first try at the door, of buyers who polled as told, in seconds.
@@ -48,7 +61,7 @@ pub enum Figure {
 
 impl Figure {
     /// All figures, in the order of the table.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 24] = [
         Self::CountedUse,
         Self::CountedUseAfterFill,
         Self::TrueUse,
@@ -62,6 +75,12 @@ impl Figure {
         Self::OvertakesMost,
         Self::JainP5,
         Self::BoundsKept,
+        Self::BoundsLag,
+        Self::RestoredAfter,
+        Self::UseOfSafe,
+        Self::SlowPercent,
+        Self::SharedUse,
+        Self::SharesKept,
         Self::CallingStopsAfter,
         Self::DelayMost,
         Self::FirstFill,
@@ -84,7 +103,13 @@ impl Figure {
             Self::InversionsPercent => "inversions, %",
             Self::OvertakesMost => "most overtakes, s of flow",
             Self::JainP5 => "Jain p5",
-            Self::BoundsKept => "bounds of lanes kept",
+            Self::BoundsKept => "bounds of lanes kept, p5",
+            Self::BoundsLag => "behind bounds most, s of flow",
+            Self::RestoredAfter => "latency restored after, s",
+            Self::UseOfSafe => "use of safe capacity",
+            Self::SlowPercent => "slow, % of the time",
+            Self::SharedUse => "use of the shared server",
+            Self::SharesKept => "shares of rooms kept",
             Self::CallingStopsAfter => "calling stops after, s",
             Self::DelayMost => "call to door most, s",
             Self::FirstFill => "first fill, s",

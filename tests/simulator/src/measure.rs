@@ -29,6 +29,8 @@ pub struct Measured {
     filled_ms: Option<u32>,
     last_entry_ms: u32,
     delays_most_ms: u32,
+    /// What the server of the room measured.
+    pub(crate) of_server: Vec<(Figure, f64)>,
 }
 
 #[derive(Clone, Debug)]
@@ -70,6 +72,7 @@ impl Measured {
             filled_ms: None,
             last_entry_ms: 0,
             delays_most_ms: 0,
+            of_server: Vec::new(),
         }
     }
 
@@ -153,13 +156,15 @@ impl Measured {
             (Figure::OvertakesMost, Some(self.overtakes_most_s())),
             (Figure::JainP5, self.jain_p5(scenario)),
             (Figure::BoundsKept, self.bounds_kept(scenario).filter(|_| scenario.has_bounds())),
+            (Figure::BoundsLag, self.bounds_lag_s(scenario).filter(|_| scenario.has_bounds())),
             (Figure::CallingStopsAfter, self.calling_stops_after_s(scenario)),
             (Figure::DelayMost, Some(f64::from(self.delays_most_ms) / 1_000.0)),
             (Figure::FirstFill, filled),
             (Figure::ServedAll, Some(f64::from(self.last_entry_ms) / 1_000.0)),
             (Figure::PollsMost, self.polls_most()),
         ];
-        Figures(figures.into_iter().filter_map(|(figure, value)| Some((figure, value?))).collect())
+        let measured = figures.into_iter().filter_map(|(figure, value)| Some((figure, value?)));
+        Figures(measured.chain(self.of_server.iter().copied()).collect())
     }
 
     /// The wait that a share of entries did not exceed, in seconds, rounded up to a tenth.
@@ -227,7 +232,29 @@ impl Measured {
             let above = if settings.floor_pct == 0 { 1.0 } else { percent / f64::from(settings.floor_pct) };
             above.min(f64::from(settings.ceiling_pct) / percent.max(f64::EPSILON))
         };
-        windows.iter().flat_map(|counts| came.iter().zip(counts).map(kept)).reduce(f64::min)
+        let mut least: Vec<f64> =
+            windows.iter().filter_map(|counts| came.iter().zip(counts).map(kept).reduce(f64::min)).collect();
+        least.sort_by(f64::total_cmp);
+        least.get(least.len() / 20).copied()
+    }
+
+    /// By how many entries a lane was behind its floor or ahead of its ceiling at most, in seconds of the flow of all lanes.
+    fn bounds_lag_s(&self, scenario: &Scenario) -> Option<f64> {
+        let (came, windows) = self.windows();
+        let busy = &self.entries[..windows.len() * JAIN_WINDOW];
+        let mut counts = vec![0_u32; scenario.room.lanes.len()];
+        let mut most = 0.0_f64;
+        for (all, &entered) in (1_u32..).zip(busy) {
+            counts[usize::from(entered)] += 1;
+            for &lane in &came {
+                let settings = &scenario.room.lanes[lane];
+                let percent = |percent: u32| f64::from(percent) * f64::from(all) / 100.0;
+                let own = f64::from(counts[lane]);
+                most = most.max(percent(settings.floor_pct) - own).max(own - percent(settings.ceiling_pct));
+            }
+        }
+        let served_s = f64::from(self.last_entry_ms) / 1_000.0;
+        (!busy.is_empty()).then(|| most * served_s / self.entries.len() as f64)
     }
 
     /// Seconds into the loss of the network until the last call that was no probe.

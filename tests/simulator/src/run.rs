@@ -4,8 +4,10 @@ use crate::{
     crowd::{self, Buyer, State},
     ledger::Ledger,
     measure::Measured,
+    rooms::Rooms,
     scenario::{Scenario, TroubleKind},
     series::Sample,
+    server::Server,
     watch::{Violation, Watch},
     wheel::Wheel,
 };
@@ -39,26 +41,46 @@ pub struct Pulse {
 
 /// Runs a scenario; the same seed gives the same run. `pulse` hears of every simulated second.
 pub fn run(scenario: &Scenario, seed: u64, planted: Planted, mut pulse: impl FnMut(Pulse)) -> Outcome {
-    let mut world = World::new(scenario, seed, planted);
-    while !world.is_over() {
-        world.now_ms += 1;
-        world.ledger.advance(world.now_ms);
-        if world.now_ms.is_multiple_of(1_000) {
-            world.second();
-            pulse(Pulse { at_s: world.now_ms / 1_000, done: world.done, present: world.present });
+    let rooms: Vec<&Scenario> = std::iter::once(scenario).chain(&scenario.neighbours).collect();
+    let weights = rooms.iter().map(|room| room.weight).collect();
+    let mut server = scenario.server.map(|model| Server::new(model, weights, START));
+    let mut worlds: Vec<World<'_>> = (0..)
+        .zip(&rooms)
+        .map(|(index, room)| World::new(room, index, seed, planted, server.as_mut()))
+        .collect();
+    let mut shared = Rooms::default();
+    let mut now_ms = 0;
+    while worlds.iter().any(|world| !world.is_over()) && worlds.iter().all(|world| !world.has_ended()) {
+        now_ms += 1;
+        for world in &mut worlds {
+            world.advance(now_ms, server.as_mut());
         }
-        while let Some(buyer) = world.wheel.pop(world.now_ms) {
-            world.act(buyer);
+        if now_ms.is_multiple_of(1_000) {
+            let at_s = now_ms / 1_000;
+            if let Some(server) = &mut server {
+                server.second(at_s, worlds[0].now());
+                shared.second(&mut worlds, server, &rooms);
+            }
+            let [done, present] = [|world: &World<'_>| world.done, |world: &World<'_>| world.present]
+                .map(|count| worlds.iter().map(count).sum());
+            pulse(Pulse { at_s, done, present });
         }
     }
-    let violation = world.watch.found().map(|(at_ms, violation)| (f64::from(at_ms) / 1_000.0, violation));
+    let found = worlds.iter().find_map(|world| world.watch.found());
+    let violation = found.map(|(at_ms, violation)| (f64::from(at_ms) / 1_000.0, violation));
+    let mut world = worlds.swap_remove(0);
     world.measured.never_served = world.present - world.served;
+    if let Some(server) = server {
+        world.measured.of_server = shared.figures(&server, &rooms);
+    }
     Outcome { measured: world.measured, violation }
 }
 
 /// Everything that a run changes.
 pub(crate) struct World<'a> {
     pub(crate) scenario: &'a Scenario,
+    /// Its seat at the shop's server.
+    index: usize,
     pub(crate) chance: fastrand::Rng,
     pub(crate) room: Room,
     law: Law,
@@ -90,8 +112,14 @@ const SNAPSHOTS: usize = 8;
 const START: Timestamp = Timestamp::from_millis(1_764_480_000_000);
 
 impl<'a> World<'a> {
-    fn new(scenario: &'a Scenario, seed: u64, planted: Planted) -> Self {
-        let mut chance = fastrand::Rng::with_seed(seed);
+    fn new(
+        scenario: &'a Scenario,
+        index: usize,
+        seed: u64,
+        planted: Planted,
+        server: Option<&mut Server>,
+    ) -> Self {
+        let mut chance = fastrand::Rng::with_seed(seed + 1_000_003 * index as u64);
         let people = crowd::gather(scenario, &mut chance);
         let mut wheel = Wheel::new(people.len());
         for (buyer, (_, comes_ms)) in (0..).zip(&people) {
@@ -102,6 +130,7 @@ impl<'a> World<'a> {
         let lanes = scenario.room.lanes.len();
         let mut world = Self {
             scenario,
+            index,
             chance,
             room: Room::new(scenario.room.clone()).with_fault(planted),
             law: Law::default().with_fault(planted),
@@ -120,14 +149,30 @@ impl<'a> World<'a> {
             served: 0,
             done: 0,
         };
-        world.second();
+        world.second(server);
         world
     }
 
+    /// Everybody who stayed has been inside.
     fn is_over(&self) -> bool {
-        self.watch.found().is_some()
-            || self.done == self.present
-            || self.now_ms >= self.scenario.seconds_max * 1_000
+        self.done == self.present
+    }
+
+    /// The run ends whether or not people still wait.
+    fn has_ended(&self) -> bool {
+        self.watch.found().is_some() || self.now_ms >= self.scenario.seconds_max * 1_000
+    }
+
+    /// Everything that happens up to a millisecond.
+    fn advance(&mut self, now_ms: u32, server: Option<&mut Server>) {
+        self.now_ms = now_ms;
+        self.ledger.advance(now_ms);
+        if now_ms.is_multiple_of(1_000) {
+            self.second(server);
+        }
+        while let Some(buyer) = self.wheel.pop(now_ms) {
+            self.act(buyer);
+        }
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -144,7 +189,7 @@ impl<'a> World<'a> {
     }
 
     /// One second of the server's clock.
-    fn second(&mut self) {
+    fn second(&mut self, mut server: Option<&mut Server>) {
         let heard = std::mem::take(&mut self.heard);
         if self.has(TroubleKind::ServerAway) {
             self.take_sample(0, false);
@@ -156,8 +201,13 @@ impl<'a> World<'a> {
         // An open room pauses and goes on: nothing is refused.
         let _ = self.room.operate(now, "simulator", action);
         let facts = self.room.expire(now);
+        let heeded = server.as_mut().map(|server| server.heed(self.index, &facts)).unwrap_or_default();
+        self.law.heed(heeded);
         let order = self.law.decide(self.room.settings(), &facts);
         let facts = self.room.call(now, &order);
+        if let Some(server) = server {
+            server.heeded(self.index, heeded, facts.sessions, self.sample.inside);
+        }
         let free = self.room.session_free(now);
         let told = snapshot(&self.event, self.room.settings(), &facts, &order, free, self.planted);
         // What a store would have written.

@@ -3,6 +3,7 @@
 use crate::figures::Mark;
 use shared::{
     ids::LaneId,
+    origin::OriginSettings,
     room::{LaneSettings, RoomSettings},
     wire::Phase,
 };
@@ -33,6 +34,42 @@ pub struct Scenario {
     pub marks: Vec<Mark>,
     /// Models of other rooms' rules are run on the same people.
     pub with_peers: bool,
+    /// The shop's server, where its health is watched.
+    pub server: Option<ServerModel>,
+    /// The room's weight beside the other rooms of the server.
+    pub weight: u32,
+    /// Other rooms of the same server, with people of their own.
+    pub neighbours: Vec<Scenario>,
+}
+
+/// A shop's server whose health is watched.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerModel {
+    /// What the operator says of it.
+    pub settings: OriginSettings,
+    /// People inside with whom replies take the target.
+    pub safe_sessions: u32,
+    /// For a while it can bear only half.
+    pub loss: Option<Loss>,
+    /// Gated requests of each person inside.
+    pub requests_per_session_s: f64,
+}
+
+/// A time in which a server has lost half of what it can do.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// First second.
+    pub from_s: u32,
+    /// It is well from this second on.
+    pub until_s: u32,
+}
+
+impl ServerModel {
+    /// People inside with whom replies take the target at a second.
+    pub(crate) fn safe_sessions(&self, at_s: u32) -> f64 {
+        let is_lost = self.loss.is_some_and(|loss| (loss.from_s..loss.until_s).contains(&at_s));
+        f64::from(self.safe_sessions) / if is_lost { 2.0 } else { 1.0 }
+    }
 }
 
 /// People of one kind.

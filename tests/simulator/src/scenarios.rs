@@ -1,20 +1,21 @@
 //! The sales that are simulated.
-//!
-//! Those that need parts which are not built are missing: an origin that loses half of its capacity, several rooms on one origin.
 
 use crate::{
     figures::{Figure, Mark},
-    scenario::{Arrivals, Crowd, Habit, Scenario, Spread, Stay, Trouble, TroubleKind, room},
+    scenario::{
+        Arrivals, Crowd, Habit, Loss, Scenario, ServerModel, Spread, Stay, Trouble, TroubleKind, room,
+    },
 };
 use shared::{
     ids::LaneId,
+    origin::OriginSettings,
     room::{LaneSettings, RoomSettings},
 };
 use std::time::Duration;
 
 /// All scenarios, in the order of the table.
 pub fn all() -> Vec<Scenario> {
-    [openings(), crowds(), edges(), troubles(), sizes()].into_iter().flatten().collect()
+    [openings(), crowds(), edges(), troubles(), servers(), sizes()].into_iter().flatten().collect()
 }
 
 /// The plain sale: everybody comes at the opening.
@@ -111,7 +112,11 @@ fn bounded_lanes() -> Scenario {
             ..room(2_000, 200)
         },
         crowds: vec![of(0, 30_000, 0.6), of(1, 20_000, 0.2), of(2, 10_000, 0.4)],
-        marks: marks(&[at_least(Figure::BoundsKept, 0.95), at_least(Figure::CountedUse, 0.97)]),
+        marks: marks(&[
+            at_least(Figure::BoundsKept, 0.95),
+            at_most(Figure::BoundsLag, 10.0),
+            at_least(Figure::CountedUse, 0.97),
+        ]),
         ..opening(
             "lane_bounds",
             "three lanes: a floor of 30 %, a ceiling of 20 %, 60, 20 and 40 % leave",
@@ -209,6 +214,39 @@ fn troubles() -> Vec<Scenario> {
     ]
 }
 
+/// The shop's server: watched, and shared by several rooms.
+fn servers() -> Vec<Scenario> {
+    let settings =
+        OriginSettings { target_latency: Duration::from_millis(400), capacity_min: 50, capacity_max: 2_000 };
+    let server = ServerModel { settings, safe_sessions: 1_000, loss: None, requests_per_session_s: 0.1 };
+    let strong = ServerModel { safe_sessions: 3_000, ..server };
+    let neighbour = Scenario { crowds: vec![crowd(8_000, 0.2)], ..opening("neighbour", "", 0, 0.0) };
+    vec![
+        Scenario {
+            server: Some(ServerModel { loss: Some(Loss { from_s: 2_000, until_s: 4_000 }), ..server }),
+            seconds_max: 6_000,
+            marks: vec![
+                at_most(Figure::RestoredAfter, 1.5 * STAY.mean_s),
+                at_least(Figure::UseOfSafe, 0.95),
+                at_most(Figure::LostTurns, 0.0),
+            ],
+            ..opening("server_halves", "the shop's server loses half from 2,000 to 4,000 s", 60_000, 0.2)
+        },
+        Scenario {
+            server: Some(strong),
+            weight: 3,
+            neighbours: vec![neighbour],
+            marks: marks(&[at_least(Figure::SharedUse, 0.97), at_least(Figure::SharesKept, 0.97)]),
+            ..opening(
+                "two_rooms",
+                "rooms of weight 3 and 1 on one server; the second runs empty",
+                30_000,
+                0.6,
+            )
+        },
+    ]
+}
+
 /// Long lines.
 fn sizes() -> Vec<Scenario> {
     vec![
@@ -238,6 +276,9 @@ fn opening(name: &'static str, about: &'static str, buyers: u32, no_shows: f64) 
         seconds_max: 20_000,
         marks: Vec::new(),
         with_peers: false,
+        server: None,
+        weight: 1,
+        neighbours: Vec::new(),
     }
 }
 

@@ -35,8 +35,7 @@ impl World<'_> {
             return self.try_later(id);
         }
         let lane = LaneId(self.buyer(id).lane);
-        let request =
-            JoinRequest { lane, device: device(id), member: None, presented: None, may_enter: true };
+        let request = JoinRequest { may_enter: true, ..JoinRequest::new(lane, device(id)) };
         let Ok(joined) = self.room.join(self.now(), request) else { return self.try_later(id) };
         self.watch.joined(self.now_ms, id, joined.place);
         let joined_ms = self.now_ms;

@@ -37,6 +37,8 @@ pub enum Violation {
     CalledWhilePaused { calls: u32 },
     /// A lane in which people waited was passed over.
     LaneStarved { lane: u8 },
+    /// The rooms of a server took more than it allows.
+    OverServer { sessions: u32, capacity: u32 },
 }
 
 impl fmt::Display for Violation {

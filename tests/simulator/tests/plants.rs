@@ -12,6 +12,11 @@ fn small(name: &str, divisor: u32) -> Scenario {
     scenario.room.admission_rate_per_s /= divisor;
     let fewer = |crowd: &Crowd| Crowd { buyers: crowd.buyers / divisor, ..*crowd };
     scenario.crowds = scenario.crowds.iter().map(fewer).collect();
+    if let Some(server) = &mut scenario.server {
+        server.settings.capacity_max /= divisor;
+        server.safe_sessions /= divisor;
+        server.requests_per_session_s *= f64::from(divisor);
+    }
     scenario
 }
 
@@ -29,6 +34,9 @@ fn every_fault_is_found_and_nothing_is_found_without_one() {
             // Where hardly anybody is expected, silence says nothing.
             Fault::NeverStops => small("network_away", 3),
             Fault::WeightsForgotten => small("lanes", 4),
+            Fault::BoundsForgotten => small("lane_bounds", 4),
+            Fault::AbsentWaitedFor => small("ghosts", 1),
+            Fault::ServerUnheeded => small("server_halves", 4),
             Fault::TurnsRunOut => small("short_turns", 10),
             _ => small("no_shows_60", 10),
         };

@@ -105,13 +105,7 @@ async fn when_it_leads(room: &KeptRoom) -> TicketNumber {
 }
 
 fn join(device: u8) -> JoinRequest {
-    JoinRequest {
-        lane: LaneId(0),
-        device: DeviceHash([device; 8]),
-        member: None,
-        presented: None,
-        may_enter: false,
-    }
+    JoinRequest::new(LaneId(0), DeviceHash([device; 8]))
 }
 
 async fn read(wire: &mut MultiplexedConnection, key: &str) -> BTreeMap<String, String> {
