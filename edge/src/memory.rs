@@ -43,7 +43,7 @@ impl ConfigurationSlot {
 #[derive(Clone)]
 pub(crate) struct Jwks {
     pub(crate) text: String,
-    pub(crate) taken_at: Timestamp,
+    pub(crate) good_until: Timestamp,
 }
 
 /// What is remembered of one room.

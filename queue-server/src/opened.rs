@@ -141,11 +141,20 @@ impl StoreChoice {
 }
 
 /// Where a room begins that the store does not know. Its keys may have sealed tickets for a store that was lost: counted by
-/// the hours since the keys were made, the epoch is a later one.
+/// the age of the keys, the epoch is a later one.
 fn first_epoch(keys_made_at: Timestamp, now: Timestamp) -> Epoch {
-    let hours = now.since(keys_made_at).as_secs() / 3_600;
-    Epoch(u16::try_from(hours).unwrap_or(u16::MAX).saturating_add(1))
+    let mut age_s = now.since(keys_made_at).as_secs();
+    let mut epoch = 1;
+    for (span_s, step_s) in EPOCH_STEPS {
+        epoch += age_s.min(span_s) / step_s;
+        age_s = age_s.saturating_sub(span_s);
+    }
+    Epoch(u16::try_from(epoch).unwrap_or(u16::MAX))
 }
+
+/// For so long an epoch begins this often: each second of the first four hours, each minute of two weeks, then each hour, which is
+/// enough for three years. A store is lost most often while things are tried out.
+const EPOCH_STEPS: [(u64, u64); 3] = [(4 * 3_600, 1), (14 * 86_400, 60), (u64::MAX, 3_600)];
 
 #[cfg(test)]
 mod tests {
@@ -155,9 +164,14 @@ mod tests {
     #[test]
     fn a_room_that_the_store_has_lost_begins_in_a_later_epoch() {
         let made_at = Timestamp::from_millis(1_796_000_000_000);
-        let after = |hours: u64| first_epoch(made_at, made_at.saturating_add(Duration::from_hours(hours))).0;
-        assert_eq!([after(0), after(1), after(24 * 365)], [1, 2, 8_761]);
-        assert_eq!(after(1_000_000), u16::MAX);
+        let after = |age: Duration| first_epoch(made_at, made_at.saturating_add(age)).0;
+        let hours = Duration::from_hours;
+        assert_eq!([after(Duration::ZERO), after(Duration::from_secs(1)), after(hours(4))], [1, 2, 14_401]);
+        assert_eq!(
+            [after(hours(5)), after(hours(4 + 14 * 24)), after(hours(24 * 365))],
+            [14_461, 34_561, 42_981]
+        );
+        assert_eq!(after(hours(1_000_000)), u16::MAX);
         assert_eq!(first_epoch(made_at, Timestamp::default()).0, 1, "a clock before the keys");
     }
 }

@@ -14,7 +14,6 @@ use shared::config::ShopConfig;
 use shared::http::cors::Caller;
 use shared::http::reason::Reason;
 use shared::http::route::FairgateRoute;
-use shared::ids::EventId;
 use worker::web_sys::Response;
 
 pub(crate) async fn answer(
@@ -29,7 +28,7 @@ pub(crate) async fn answer(
         return Ok(Reply::empty(204).with(headers).response()?);
     }
     let answer = match route(incoming, shop, call, caller).await {
-        Err(refusal) if incoming.is_navigation() => match changed_event(call) {
+        Err(refusal) if incoming.is_navigation() => match call.changed_event() {
             Some(event) => page::back(incoming, event, refusal.reason()),
             None => Err(refusal),
         },
@@ -48,7 +47,7 @@ async fn route(
     call: &FairgateRoute,
     caller: Caller<'_>,
 ) -> Result<Response, Refusal> {
-    if changed_event(call).is_some() && caller == Caller::Foreign {
+    if call.changed_event().is_some() && caller == Caller::Foreign {
         return Err(Reason::OriginNotAllowed.into());
     }
     match call {
@@ -67,19 +66,6 @@ async fn route(
         }
         FairgateRoute::WaitPage(event) => wait::answer(incoming, event).await,
         FairgateRoute::Jwks => jwks::answer(incoming).await,
-        // The waiting page carries everything it needs.
-        FairgateRoute::Asset(_) | FairgateRoute::Preflight => Err(Reason::RouteUnknown.into()),
-    }
-}
-
-/// The event of a call that changes something.
-fn changed_event(call: &FairgateRoute) -> Option<&EventId> {
-    match call {
-        FairgateRoute::Join(event)
-        | FairgateRoute::Redeem(event)
-        | FairgateRoute::Abandon(event)
-        | FairgateRoute::Renew(event)
-        | FairgateRoute::Extend(event) => Some(event),
-        _ => None,
+        FairgateRoute::Preflight => Err(Reason::RouteUnknown.into()),
     }
 }

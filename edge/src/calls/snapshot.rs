@@ -4,6 +4,7 @@ use crate::incoming::Incoming;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 use crate::rooms;
+use shared::http::etag::is_known;
 use shared::http::reason::Reason;
 use shared::ids::EventId;
 use worker::web_sys::Response;
@@ -19,9 +20,4 @@ pub(super) async fn answer(incoming: &Incoming, event: &EventId) -> Result<Respo
     };
     let headers = [("etag", etag), ("cache-control", "no-cache".to_owned())];
     Ok(reply.with(headers).response()?)
-}
-
-fn is_known(if_none_match: Option<&str>, etag: &str) -> bool {
-    let tags = if_none_match.unwrap_or_default().split(',').map(str::trim);
-    tags.into_iter().any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
 }

@@ -11,10 +11,12 @@ use axum::{
 use shared::{
     http::{
         cors::Caller,
+        etag::is_known,
         reason::Reason,
         route::{FairgateRoute, find_call},
     },
     ids::EventId,
+    token::JWKS_MAX_AGE,
 };
 use std::sync::Arc;
 
@@ -49,14 +51,13 @@ async fn route_to(app: &App, call: &Call, route: &FairgateRoute) -> Result<Respo
         FairgateRoute::Extend(event) => session::extend(app, call, changed_room(app, call, event)?).await,
         FairgateRoute::Jwks => Ok(jwks(app)),
         // The waiting page carries all it needs.
-        FairgateRoute::Asset(_) => Err(Refusal::new(Reason::RouteUnknown)),
         FairgateRoute::Preflight => Ok(reply::empty(StatusCode::NO_CONTENT)),
     }
 }
 
 /// A page without script gets its refusal as a page.
 fn refused(app: &App, call: &Call, route: &FairgateRoute, refusal: Refusal) -> Result<Response, Refusal> {
-    let room = event_of(route).and_then(|event| app.rooms.get(event));
+    let room = route.event().and_then(|event| app.rooms.get(event));
     match room {
         Some(room) if body::is_form(call) => Ok(wait_page::refused(app, call, room, &refusal)),
         _ => Err(refusal),
@@ -65,12 +66,7 @@ fn refused(app: &App, call: &Call, route: &FairgateRoute, refusal: Refusal) -> R
 
 fn snapshot(call: &Call, room: &ActiveRoom) -> Result<Response, Refusal> {
     let published = reply::snapshot(room)?;
-    let is_known = call.header(header::IF_NONE_MATCH).is_some_and(|known| {
-        known
-            .split(',')
-            .any(|etag| etag.trim().trim_start_matches("W/") == published.etag || etag.trim() == "*")
-    });
-    let mut response = if is_known {
+    let mut response = if is_known(call.header(header::IF_NONE_MATCH), &published.etag) {
         reply::empty(StatusCode::NOT_MODIFIED)
     } else {
         let mut response = Response::new(Body::from(published.json.clone()));
@@ -85,7 +81,7 @@ fn snapshot(call: &Call, room: &ActiveRoom) -> Result<Response, Refusal> {
 fn jwks(app: &App) -> Response {
     let mut response = Response::new(Body::from(app.passes.jwks().to_owned()));
     reply::set(&mut response, header::CONTENT_TYPE, "application/jwk-set+json");
-    reply::set(&mut response, header::CACHE_CONTROL, "public, max-age=300");
+    reply::set(&mut response, header::CACHE_CONTROL, &format!("public, max-age={}", JWKS_MAX_AGE.as_secs()));
     response
 }
 
@@ -108,7 +104,7 @@ fn caller<'c>(app: &App, call: &'c Call, shop_id: &str) -> Option<Caller<'c>> {
 }
 
 fn cors_headers(app: &App, call: &Call, route: &FairgateRoute) -> Vec<(&'static str, String)> {
-    let Some(event) = event_of(route) else {
+    let Some(event) = route.event() else {
         // A preflight names no event: who may call one of the shops may ask; the call itself is checked for its shop.
         let origin = call.header(header::ORIGIN);
         let callers = app.config.shops.iter().map(|shop| Caller::of(shop, origin));
@@ -117,20 +113,6 @@ fn cors_headers(app: &App, call: &Call, route: &FairgateRoute) -> Vec<(&'static 
     };
     let caller = app.rooms.get(event).and_then(|room| caller(app, call, &room.shop_id));
     caller.map(Caller::headers).unwrap_or_default()
-}
-
-fn event_of(route: &FairgateRoute) -> Option<&EventId> {
-    match route {
-        FairgateRoute::Snapshot(event)
-        | FairgateRoute::Join(event)
-        | FairgateRoute::Status(event)
-        | FairgateRoute::Redeem(event)
-        | FairgateRoute::Abandon(event)
-        | FairgateRoute::Renew(event)
-        | FairgateRoute::Extend(event)
-        | FairgateRoute::WaitPage(event) => Some(event),
-        FairgateRoute::Jwks | FairgateRoute::Asset(_) | FairgateRoute::Preflight => None,
-    }
 }
 
 fn name(route: &FairgateRoute) -> &'static str {
@@ -144,7 +126,6 @@ fn name(route: &FairgateRoute) -> &'static str {
         FairgateRoute::Extend(_) => "extend",
         FairgateRoute::WaitPage(_) => "wait",
         FairgateRoute::Jwks => "jwks",
-        FairgateRoute::Asset(_) => "asset",
         FairgateRoute::Preflight => "preflight",
     }
 }

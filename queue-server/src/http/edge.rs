@@ -15,7 +15,10 @@ use axum::{
     response::Response,
 };
 use shared::{
-    http::reason::{Reason, ReasonUse},
+    http::{
+        etag::is_known,
+        reason::{Reason, ReasonUse},
+    },
     ids::{Epoch, EventId, LaneId, Place, TicketNumber},
     room::{Extender, Heard},
     wire::{OutcomeCount, Report, SessionWord, Word},
@@ -46,7 +49,7 @@ pub(super) async fn report(State(app): State<Arc<App>>, call: Call) -> Response 
 fn config_document(app: &App, call: &Call) -> Result<Response, Refusal> {
     must_be_edge(call)?;
     let document = app.document.current(&app.limits.live.now());
-    let mut response = if call.header(header::IF_NONE_MATCH) == Some(&document.etag) {
+    let mut response = if is_known(call.header(header::IF_NONE_MATCH), &document.etag) {
         empty(StatusCode::NOT_MODIFIED)
     } else {
         let mut response = Response::new(Body::from(document.text.clone()));

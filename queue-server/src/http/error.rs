@@ -14,7 +14,11 @@ use axum::{
 use shared::{
     config::OverrideError,
     http::{
-        language::Language, problem::Problem, ratelimit::RateLimitFields, reason::Reason, route::Unroutable,
+        language::Language,
+        problem::Problem,
+        ratelimit::{RateLimitFields, retry_after_s},
+        reason::Reason,
+        route::Unroutable,
     },
     room::{ActionRefusal, EnterRefusal, JoinRefusal, SessionRefusal},
     token::TicketError,
@@ -82,8 +86,7 @@ impl Refusal {
 
     /// For pages, which do not carry it as the problem does: seconds, rounded up, at least one, where trying again helps.
     pub(super) fn retry_after_s(&self) -> Option<u64> {
-        let seconds = self.retry_after.as_nanos().div_ceil(1_000_000_000);
-        self.reason.is_retryable().then(|| u64::try_from(seconds).unwrap_or(u64::MAX).max(1))
+        self.reason.is_retryable().then(|| retry_after_s(self.retry_after))
     }
 
     pub(super) fn response(&self, language: Language, request_id: &str) -> Response {

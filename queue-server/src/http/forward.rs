@@ -16,10 +16,7 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use shared::http::{
-    reason::Reason,
-    route::{FairgateRoute, find_call},
-};
+use shared::http::{reason::Reason, route::find_call};
 use std::sync::Arc;
 
 /// Answers here, or lets the leader answer.
@@ -50,14 +47,8 @@ fn needs_leader(app: &App, method: &Method, path: &str) -> bool {
         let is_of_a_room = service.starts_with("edge/events/") || service.starts_with("events/");
         return is_of_a_room || ["edge/report", "events", "origins"].contains(&service);
     }
-    matches!(
-        find_call(&app.config, method.as_str(), path),
-        Some(Ok(FairgateRoute::Join(_)
-            | FairgateRoute::Redeem(_)
-            | FairgateRoute::Abandon(_)
-            | FairgateRoute::Renew(_)
-            | FairgateRoute::Extend(_)))
-    )
+    let call = find_call(&app.config, method.as_str(), path).and_then(Result::ok);
+    call.is_some_and(|call| call.changed_event().is_some())
 }
 
 async fn send(peers: &Peers, leader: &str, parts: &Parts, body: reqwest::Body) -> Option<Response> {

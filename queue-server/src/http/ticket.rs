@@ -9,6 +9,7 @@ use axum::{
 use shared::{
     http::{
         cookie::{Cookie, DEVICE_LIFE},
+        ratelimit::retry_after_s,
         reason::Reason,
     },
     room::{Heard, JoinRequest, Joined},
@@ -69,7 +70,7 @@ pub(super) async fn status(app: &App, call: &Call, room: &ActiveRoom) -> Result<
         // A store that is away is no reason to keep from a buyer what the snapshot says.
         let _ = room.store.hear(vec![heard]).await;
     }
-    let retry_after_s = status.next_poll_ms.div_ceil(1_000);
+    let retry_after_s = retry_after_s(Duration::from_millis(status.next_poll_ms));
     let mut response = reply::json(StatusCode::OK, &status)?;
     reply::set(&mut response, header::RETRY_AFTER, &retry_after_s.to_string());
     Ok(response)

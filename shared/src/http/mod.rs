@@ -4,6 +4,7 @@ pub mod body;
 pub mod client;
 pub mod cookie;
 pub mod cors;
+pub mod etag;
 pub mod form;
 mod json_field;
 pub mod language;

@@ -66,10 +66,33 @@ pub enum FairgateRoute {
     WaitPage(EventId),
     /// `GET jwks.json`
     Jwks,
-    /// `GET assets/{name}`: a file of the waiting page.
-    Asset(String),
     /// `OPTIONS` on any of them: a browser asks for permission before a call from another web origin.
     Preflight,
+}
+
+impl FairgateRoute {
+    /// The event that it is about.
+    pub const fn event(&self) -> Option<&EventId> {
+        match self {
+            Self::Snapshot(event)
+            | Self::Join(event)
+            | Self::Status(event)
+            | Self::Redeem(event)
+            | Self::Abandon(event)
+            | Self::Renew(event)
+            | Self::Extend(event)
+            | Self::WaitPage(event) => Some(event),
+            Self::Jwks | Self::Preflight => None,
+        }
+    }
+
+    /// The event whose room it changes, for the buyer who makes the call.
+    pub const fn changed_event(&self) -> Option<&EventId> {
+        match self {
+            Self::Snapshot(_) | Self::Status(_) | Self::WaitPage(_) => None,
+            _ => self.event(),
+        }
+    }
 }
 
 /// A request that goes nowhere.
@@ -173,7 +196,6 @@ fn read_call(
         ["events", name, "session", "extend"] => verb.only_post(FairgateRoute::Extend(event(name)?)),
         ["wait", name] => verb.only_get(FairgateRoute::WaitPage(event(name)?)),
         ["jwks.json"] => verb.only_get(FairgateRoute::Jwks),
-        ["assets", name] => verb.only_get(FairgateRoute::Asset((*name).to_owned())),
         _ => Err(Unroutable::because(Reason::RouteUnknown)),
     }
 }

@@ -15,6 +15,6 @@ pub mod ticket;
 pub use device::DeviceId;
 pub use keyring::{KeyId, MasterKeys};
 pub use keys::{EdgeKeys, ServerKeys};
-pub use pass::{PassClaims, PassError, PassId};
+pub use pass::{JWKS_MAX_AGE, PassClaims, PassError, PassId};
 pub use receipt::{InvalidReceipt, Receipt, ReceiptId};
 pub use ticket::{Ticket, TicketError, TicketText};

@@ -8,6 +8,7 @@ use crate::ids::{Epoch, EventId, LaneId, Place, TicketNumber};
 use crate::time::Timestamp;
 use base64ct::{Base64UrlUnpadded, Encoding as _};
 use core::fmt;
+use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// What a pass says to the shop (RFC 7519 names).
@@ -176,6 +177,9 @@ fn claims(jwt: &str) -> Option<PassClaims> {
 
 /// Who signs passes, as the claim `iss` says it.
 pub const ISSUER: &str = "fairgate";
+
+/// How long anybody may keep the published keys: a key is published before it signs.
+pub const JWKS_MAX_AGE: Duration = Duration::from_secs(60);
 
 /// The longest pass cookie that is looked at, in characters; a browser keeps no cookie above 4,096.
 pub const PASS_CHARS_MAX: usize = 2048;

@@ -20,7 +20,7 @@ use data_encoding::HEXLOWER;
 use serde_json::{Value, json as object};
 use shared::{
     config::{PolicyConfig, RouteCoverage, ShopConfig},
-    http::reason::Reason,
+    http::{etag::is_known, reason::Reason},
     limiter::{Policy, PolicySettings, check::Charge, table::KeyState},
     time::micros,
     wire::limits::KeyParts,
@@ -121,7 +121,7 @@ fn named_key(in_force: &InForce, call: &Call, shop: &str, policy: &str) -> Resul
 fn told(app: &App, call: &Call, of_shop: fn(&InForce, &ShopConfig) -> Value) -> Result<Response, Refusal> {
     let in_force = app.limits.live.now();
     let key: &AccessKey = authorized(&in_force, call, Role::Read)?;
-    let mut response = if call.header(header::IF_NONE_MATCH) == Some(in_force.etag.as_str()) {
+    let mut response = if is_known(call.header(header::IF_NONE_MATCH), &in_force.etag) {
         empty(StatusCode::NOT_MODIFIED)
     } else {
         let shops = in_force.config.shops.iter().filter(|shop| key.shops.covers(&shop.id));
