@@ -65,5 +65,12 @@ impl Timestamp {
 
 /// Whole microseconds of `span`, rounded down, at most `u64::MAX`.
 pub fn micros(span: Duration) -> u64 {
-    span.as_secs().saturating_mul(1_000_000).saturating_add(span.subsec_micros().into())
+    if span.as_secs() < SECS_WHOLE {
+        span.as_secs().wrapping_mul(1_000_000).wrapping_add(span.subsec_micros().into())
+    } else {
+        u64::MAX
+    }
 }
+
+/// Spans from here on have more microseconds than 64 bits hold, or nearly.
+const SECS_WHOLE: u64 = u64::MAX / 1_000_000;

@@ -108,7 +108,7 @@ impl GcraPolicy {
             return self.denied(debt, None);
         }
         // Fits: cost is at most burst_capacity here.
-        let parts = cost.saturating_mul(self.period.get());
+        let parts = cost.wrapping_mul(self.period.get());
         let free = self.full().saturating_sub(debt);
         if parts > free {
             return self.denied(debt, Some(self.time_for(parts.saturating_sub(free))));
@@ -196,14 +196,17 @@ impl GcraPolicy {
     /// Parts of the whole burst; fits by [`GcraPolicy::new`].
     #[inline]
     const fn full(&self) -> u64 {
-        self.burst_capacity.saturating_mul(self.period.get())
+        self.burst_capacity.wrapping_mul(self.period.get())
     }
 
     /// Parts not come back at `now`, at most the whole burst.
     #[inline]
     fn debt_at(&self, state: GcraState, now: Timestamp) -> u64 {
         let passed_us = now.as_micros().saturating_sub(state.last_admitted.as_micros());
-        state.debt.saturating_sub(passed_us.saturating_mul(self.rate.get())).min(self.full())
+        // In lowest terms most rates are 1; and WebAssembly has no product that tells when it overflows.
+        let returned =
+            if self.rate.get() == 1 { passed_us } else { passed_us.saturating_mul(self.rate.get()) };
+        state.debt.saturating_sub(returned).min(self.full())
     }
 
     /// Parts that come back in `span`; `u64::MAX`, which is any debt, where there are more.

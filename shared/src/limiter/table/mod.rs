@@ -309,7 +309,7 @@ impl LimiterTable {
 
     #[inline]
     fn find(&self, slot: u64, key: KeyHash) -> Option<usize> {
-        self.index.find(slot, |position| self.entries.get(position).is_some_and(|entry| entry.key == key))
+        self.index.find(slot, |position| self.entries.get(position).is_some_and(|entry| entry.key.is(key)))
     }
 
     /// How many more keys can be recorded.
