@@ -49,6 +49,7 @@ pub fn router_for(app: Arc<App>, bounds: Bounds) -> Router {
         .route("/healthz", get(ops::healthz))
         .route("/readyz", get(ops::readyz))
         .route("/leadz", get(ops::leadz))
+        .route("/openapi.json", get(ops::openapi))
         .method_not_allowed_fallback(ops::method_not_allowed)
         // The buyer side lies under a configurable prefix, and `shared` knows its routes.
         .fallback(buyer::answer)

@@ -52,6 +52,12 @@ pub(super) async fn leadz(State(app): State<Arc<App>>) -> Response {
     named("leadz", (StatusCode::OK, format!("{term}\n")).into_response())
 }
 
+/// `GET /openapi.json`: every call of this server, for tools.
+pub(super) async fn openapi() -> Response {
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-cache")];
+    named("openapi", (headers, include_str!("openapi.json")).into_response())
+}
+
 /// A route of this server under another method.
 pub(super) async fn method_not_allowed(headers: HeaderMap) -> Response {
     refuse(&headers, Reason::MethodNotAllowed)

@@ -9,6 +9,7 @@ mod hostile;
 mod join;
 mod limits;
 mod member;
+mod openapi;
 mod operator;
 mod origins;
 mod page;

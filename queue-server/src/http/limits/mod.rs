@@ -18,9 +18,7 @@ use crate::{
 };
 use axum::{
     Router,
-    extract::State,
     http::header,
-    response::Response,
     routing::{get, post, put},
 };
 use serde::de::DeserializeOwned;
@@ -40,15 +38,6 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/v1/policies", get(explain::policies))
         .route("/v1/policies/coverage", get(explain::coverage))
         .route("/v1/shops/{shop}/policies/{policy}", put(admin::put_override).delete(admin::delete_override))
-        .route("/openapi.json", get(openapi))
-}
-
-/// The description of these calls for tools.
-async fn openapi(State(_app): State<Arc<App>>, call: Call) -> Response {
-    let mut response = Response::new(axum::body::Body::from(OPENAPI));
-    super::reply::set(&mut response, header::CONTENT_TYPE, "application/json");
-    super::reply::set(&mut response, header::CACHE_CONTROL, "no-cache");
-    named("openapi", call.answer(Ok(response)))
 }
 
 /// The key of a call, if it may do this.
@@ -89,23 +78,4 @@ fn parse_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
     })
 }
 
-const OPENAPI: &str = include_str!("openapi.json");
-
 const DETAIL_CHARS_MAX: usize = 200;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn the_description_names_every_call() {
-        let document: serde_json::Value = serde_json::from_str(OPENAPI).unwrap();
-        let described: BTreeSet<&str> =
-            document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
-        let source = include_str!("mod.rs");
-        let (routes, _) = source.split_once("/// The description of these calls").unwrap();
-        let served: BTreeSet<&str> = routes.split('"').filter(|text| text.starts_with("/v1/")).collect();
-        assert_eq!(described, served);
-    }
-}
