@@ -4,6 +4,7 @@ pub mod access;
 pub mod app;
 pub mod check;
 pub mod clock;
+pub mod codes;
 pub mod command;
 pub mod data_dir;
 pub mod database;

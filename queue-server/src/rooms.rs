@@ -123,6 +123,7 @@ pub fn room_settings(event: &EventConfig) -> RoomSettings {
         weight: lane.weight,
         floor_pct: lane.floor_pct,
         ceiling_pct: lane.ceiling_pct,
+        codes_max: lane.codes_max,
     };
     RoomSettings {
         capacity: event.capacity,

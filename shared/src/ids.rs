@@ -107,6 +107,11 @@ pub struct Place {
 #[serde(transparent)]
 pub struct DeviceHash(pub [u8; 8]);
 
+/// Names a code that a buyer types, such as an invitation: the leading bytes of a hash of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CodeHash(pub [u8; 16]);
+
 /// Names a member of a shop in the room's memory; hosts hash the shop's own id of the member for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

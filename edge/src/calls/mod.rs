@@ -57,6 +57,7 @@ async fn route(
         FairgateRoute::Redeem(event) => {
             forward::by_ticket(incoming, shop, event, "POST", "ticket/redeem").await
         }
+        FairgateRoute::Move(event) => forward::by_ticket(incoming, shop, event, "POST", "ticket/move").await,
         FairgateRoute::Abandon(event) => forward::by_ticket(incoming, shop, event, "DELETE", "ticket").await,
         FairgateRoute::Renew(event) => {
             forward::by_ticket(incoming, shop, event, "POST", "session/renew").await

@@ -21,6 +21,16 @@ struct JsonBody {
     proof: Option<serde_json::Value>,
 }
 
+/// Codes that the buyer typed.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Typed {
+    /// An invitation.
+    pub(super) code: Option<String>,
+    /// What the buyer's other device shows, to have its place here.
+    #[serde(rename = "move")]
+    pub(super) moves: Option<String>,
+}
+
 pub(super) const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -49,6 +59,20 @@ pub(super) fn read(call: &Call) -> Result<BuyerBody, Refusal> {
         Some(FORM) => read_form(&call.body),
         _ => Err(Refusal::new(Reason::ContentTypeUnsupported)),
     }
+}
+
+/// The codes in a body that [`read`] has read; an empty field counts as none.
+pub(super) fn typed(call: &Call) -> Result<Typed, Refusal> {
+    let typed = if is_form(call) {
+        let text = std::str::from_utf8(&call.body).map_err(|_| Refusal::new(Reason::BodyNotUtf8))?;
+        Typed { code: form::first(text, "code"), moves: form::first(text, "move") }
+    } else if call.body.trim_ascii().is_empty() {
+        Typed::default()
+    } else {
+        json_object(&call.body)?
+    };
+    let told = |code: Option<String>| code.filter(|code| !code.trim().is_empty());
+    Ok(Typed { code: told(typed.code), moves: told(typed.moves) })
 }
 
 /// The media type in lower case if it is one of ours and its charset, if any, is UTF-8.

@@ -79,7 +79,8 @@ async fn take_report(app: &App, call: &Call) -> Result<Response, Refusal> {
             let place = Place { epoch, lane, number };
             // A session that is over already is what the shop wanted, or cannot be extended any more.
             let _told = match word {
-                Word::Finish | Word::Revoke => room.store.finish(place).await?,
+                Word::Finish => room.store.finish(place).await?,
+                Word::Revoke => room.store.revoke(place).await?,
                 Word::Extend => room.store.extend(place, Extender::Shop).await?.map(drop),
             };
         }

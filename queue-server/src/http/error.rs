@@ -20,7 +20,7 @@ use shared::{
         reason::Reason,
         route::Unroutable,
     },
-    room::{ActionRefusal, EnterRefusal, JoinRefusal, SessionRefusal},
+    room::{ActionRefusal, EnterRefusal, IssueRefusal, JoinRefusal, MoveRefusal, SessionRefusal},
     token::TicketError,
     wire::Phase,
 };
@@ -71,6 +71,7 @@ impl Refusal {
     pub(super) fn enter(refusal: EnterRefusal, retry_waiting: Duration) -> Self {
         match refusal {
             EnterRefusal::Void => Self::new(Reason::TicketVoid),
+            EnterRefusal::Moved => Self::new(Reason::TicketMoved),
             EnterRefusal::Spent => Self::new(Reason::TicketSpent),
             EnterRefusal::TurnExpired => Self::new(Reason::TurnExpired),
             EnterRefusal::Closed => Self::new(Reason::EventClosed),
@@ -200,8 +201,26 @@ impl From<JoinRefusal> for Refusal {
             JoinRefusal::Closed => Reason::EventClosed,
             JoinRefusal::NumbersExhausted => Reason::RoomFull,
             JoinRefusal::BuyerLimit => Reason::BuyerLimit,
+            JoinRefusal::CodeUnknown => Reason::CodeUnknown,
+            JoinRefusal::CodeUsed => Reason::CodeUsed,
             JoinRefusal::NoSuchLane => Reason::Internal,
         })
+    }
+}
+
+impl From<MoveRefusal> for Refusal {
+    fn from(refusal: MoveRefusal) -> Self {
+        Self::new(match refusal {
+            MoveRefusal::NoPlace => Reason::TicketSpent,
+            MoveRefusal::Inside => Reason::SessionStays,
+            MoveRefusal::CodeUnknown => Reason::CodeUnknown,
+        })
+    }
+}
+
+impl From<IssueRefusal> for Refusal {
+    fn from(refusal: IssueRefusal) -> Self {
+        Self::new(Reason::ActionInvalid).detail(refusal.to_string())
     }
 }
 

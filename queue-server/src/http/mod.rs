@@ -3,6 +3,7 @@
 mod body;
 mod buyer;
 mod call;
+mod codes;
 mod edge;
 mod error;
 mod forward;
@@ -44,6 +45,7 @@ pub fn router_for(app: Arc<App>, bounds: Bounds) -> Router {
         .route("/v1/edge/report", post(edge::report))
         .merge(limits::routes())
         .merge(operator::routes())
+        .merge(codes::routes())
         .merge(origins::routes())
         .route("/metrics", get(ops::metrics))
         .route("/healthz", get(ops::healthz))

@@ -160,7 +160,8 @@ async fn session(
         }
         let word = shared::gate::session_word(&word).ok_or_else(|| Refusal::new(Reason::RouteUnknown))?;
         match word {
-            Word::Finish | Word::Revoke => room.store.finish(pass.place).await??,
+            Word::Finish => room.store.finish(pass.place).await??,
+            Word::Revoke => room.store.revoke(pass.place).await??,
             Word::Extend => drop(room.store.extend(pass.place, Extender::Shop).await??),
         }
         Ok(super::reply::empty(StatusCode::NO_CONTENT))
@@ -169,7 +170,12 @@ async fn session(
 }
 
 /// The room of a call, and the name of whoever makes it.
-fn room<'a>(app: &'a App, call: &Call, event: &str, role: Role) -> Result<(&'a ActiveRoom, String), Refusal> {
+pub(super) fn room<'a>(
+    app: &'a App,
+    call: &Call,
+    event: &str,
+    role: Role,
+) -> Result<(&'a ActiveRoom, String), Refusal> {
     let in_force = app.limits.live.now();
     let key = authorized(&in_force, call, role)?;
     let unknown = || Refusal::new(Reason::EventUnknown);

@@ -1,18 +1,26 @@
 //! A ticket's life: join, poll, redeem, abandon.
 
-use super::{body, call::Call, error::Refusal, presented, reply};
-use crate::{app::App, members::Unproved, rooms::ActiveRoom};
+use super::{
+    body,
+    call::Call,
+    error::Refusal,
+    presented::{self, PresentedTicket},
+    reply,
+};
+use crate::{app::App, codes, members::Unproved, rooms::ActiveRoom};
 use axum::{
     http::{HeaderName, StatusCode, header},
     response::Response,
 };
+use serde::Serialize;
 use shared::{
     http::{
         cookie::{Cookie, DEVICE_LIFE},
         ratelimit::retry_after_s,
         reason::Reason,
     },
-    room::{Heard, JoinRequest, Joined},
+    ids::CodeHash,
+    room::{Heard, JoinRequest, Joined, MOVE_LIFE},
     token::{Ticket, ticket::issued_at_s},
     wire::TicketState,
 };
@@ -21,6 +29,7 @@ use std::time::Duration;
 /// `POST events/{event}/ticket`
 pub(super) async fn join(app: &App, call: &Call, room: &ActiveRoom) -> Result<Response, Refusal> {
     let body = body::read(call)?;
+    let typed = body::typed(call)?;
     let device = presented::device(app, call);
     // A ticket that does not verify is no obstacle: its owner gets a place as if they had none.
     let presented = presented::ticket(app, call, &room.event).ok();
@@ -33,12 +42,24 @@ pub(super) async fn join(app: &App, call: &Call, room: &ActiveRoom) -> Result<Re
         device: device.id.hash(),
         member: member.map(|member| member.hash),
         presented: presented.as_ref().map(|presented| presented.ticket.place),
+        presented_by: presented.as_ref().map(|presented| presented.ticket.device),
+        code: typed.code.map(|code| read_code(room, &code)).transpose()?,
         may_enter: true,
     };
-    let answer = room.store.join(request).await?;
-    app.metrics.note_join(&room.event, join_outcome(&answer));
-    let joined = answer?;
-    let ticket = match presented.filter(|presented| presented.ticket.place == joined.place) {
+    let is_move = typed.moves.is_some();
+    let joined = if let Some(code) = typed.moves {
+        room.store.take_move(read_code(room, &code)?, request.device).await??
+    } else {
+        let answer = room.store.join(request).await?;
+        app.metrics.note_join(&room.event, join_outcome(&answer));
+        answer?
+    };
+    // The ticket in hand is told again, unless its place has moved.
+    let is_own = !is_move && (joined.session.is_some() || joined.device == request.device);
+    let known = presented
+        .filter(|PresentedTicket { ticket, .. }| ticket.place == joined.place)
+        .filter(|PresentedTicket { ticket, .. }| is_own || ticket.device == joined.device);
+    let ticket = match known {
         Some(presented) => presented.text,
         None => seal(app, call, room, joined)?,
     };
@@ -100,6 +121,15 @@ pub(super) async fn redeem(app: &App, call: &Call, room: &ActiveRoom) -> Result<
     reply::place(app, call, room, told)
 }
 
+/// `POST events/{event}/ticket/move`: a code with which another device takes the place.
+pub(super) async fn offer_move(app: &App, call: &Call, room: &ActiveRoom) -> Result<Response, Refusal> {
+    body::read(call)?;
+    let Ticket { place, device, .. } = presented::ticket(app, call, &room.event)?.ticket;
+    let code = codes::mint().map_err(|error| Refusal::internal(&error))?;
+    room.store.offer_move(place, device, read_code(room, &code)?).await??;
+    reply::json(StatusCode::OK, &MoveReply { code, expires_in_s: MOVE_LIFE.as_secs() })
+}
+
 /// `DELETE events/{event}/ticket`
 pub(super) async fn abandon(app: &App, call: &Call, room: &ActiveRoom) -> Result<Response, Refusal> {
     let Ticket { place, device, .. } = presented::ticket(app, call, &room.event)?.ticket;
@@ -109,6 +139,17 @@ pub(super) async fn abandon(app: &App, call: &Call, room: &ActiveRoom) -> Result
     let cleared = [Cookie::Ticket(&room.event), Cookie::Pass(&room.event)];
     reply::set_cookies(&mut response, &cleared.map(|cookie| app.cookies().clear(cookie)));
     Ok(response)
+}
+
+fn read_code(room: &ActiveRoom, typed: &str) -> Result<CodeHash, Refusal> {
+    codes::hash(&room.event, typed).ok_or_else(|| Refusal::new(Reason::CodeUnknown))
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MoveReply {
+    code: String,
+    expires_in_s: u64,
 }
 
 fn seal(app: &App, call: &Call, room: &ActiveRoom, joined: Joined) -> Result<String, Refusal> {

@@ -7,10 +7,11 @@ use super::{
 };
 use async_trait::async_trait;
 use shared::{
-    ids::{DeviceHash, Epoch, EventId, Place},
+    ids::{CodeHash, DeviceHash, Epoch, EventId, LaneId, Place},
     room::{
-        Action, ActionRefusal, CallOrder, EnterRefusal, Extender, Facts, Heard, JoinRefusal, JoinRequest,
-        Joined, LogEntry, Planted, Room, RoomSettings, Session, SessionRefusal,
+        Action, ActionRefusal, CallOrder, CodeCount, EnterRefusal, Extender, Facts, Heard, IssueRefusal,
+        JoinRefusal, JoinRequest, Joined, LogEntry, MoveRefusal, Planted, Room, RoomSettings, Session,
+        SessionRefusal,
     },
     time::Timestamp,
     wire::EndedPage,
@@ -127,6 +128,36 @@ impl RoomStore for KeptRoom {
 
     async fn finish(&self, place: Place) -> Stored<Result<(), SessionRefusal>> {
         self.apply(move |room, now| room.finish(now, place)).await
+    }
+
+    async fn revoke(&self, place: Place) -> Stored<Result<(), SessionRefusal>> {
+        self.apply(move |room, now| room.revoke(now, place)).await
+    }
+
+    async fn issue_codes(
+        &self,
+        lane: LaneId,
+        uses: u32,
+        codes: Vec<CodeHash>,
+    ) -> Stored<Result<CodeCount, IssueRefusal>> {
+        self.apply(move |room, now| room.issue_codes(now, lane, uses, &codes)).await
+    }
+
+    async fn code_count(&self, lane: LaneId) -> Stored<Option<CodeCount>> {
+        self.apply(move |room, _| room.code_count(lane)).await
+    }
+
+    async fn offer_move(
+        &self,
+        place: Place,
+        device: DeviceHash,
+        code: CodeHash,
+    ) -> Stored<Result<(), MoveRefusal>> {
+        self.apply(move |room, now| room.offer_move(now, place, device, code)).await
+    }
+
+    async fn take_move(&self, code: CodeHash, device: DeviceHash) -> Stored<Result<Joined, MoveRefusal>> {
+        self.apply(move |room, now| room.take_move(now, code, device)).await
     }
 
     async fn hear(&self, heard: Vec<Heard>) -> Stored<()> {

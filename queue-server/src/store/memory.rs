@@ -4,10 +4,10 @@ use super::{Called, RoomStore, Stored};
 use crate::clock::Clock;
 use async_trait::async_trait;
 use shared::{
-    ids::{DeviceHash, Place},
+    ids::{CodeHash, DeviceHash, LaneId, Place},
     room::{
-        Action, ActionRefusal, CallOrder, EnterRefusal, Extender, Facts, Heard, JoinRefusal, JoinRequest,
-        Joined, LogEntry, Room, Session, SessionRefusal,
+        Action, ActionRefusal, CallOrder, CodeCount, EnterRefusal, Extender, Facts, Heard, IssueRefusal,
+        JoinRefusal, JoinRequest, Joined, LogEntry, MoveRefusal, Room, Session, SessionRefusal,
     },
     time::Timestamp,
     wire::EndedPage,
@@ -66,6 +66,36 @@ impl RoomStore for MemoryStore {
 
     async fn finish(&self, place: Place) -> Stored<Result<(), SessionRefusal>> {
         Ok(self.apply(|room, now| room.finish(now, place)))
+    }
+
+    async fn revoke(&self, place: Place) -> Stored<Result<(), SessionRefusal>> {
+        Ok(self.apply(|room, now| room.revoke(now, place)))
+    }
+
+    async fn issue_codes(
+        &self,
+        lane: LaneId,
+        uses: u32,
+        codes: Vec<CodeHash>,
+    ) -> Stored<Result<CodeCount, IssueRefusal>> {
+        Ok(self.apply(|room, now| room.issue_codes(now, lane, uses, &codes)))
+    }
+
+    async fn code_count(&self, lane: LaneId) -> Stored<Option<CodeCount>> {
+        Ok(self.apply(|room, _| room.code_count(lane)))
+    }
+
+    async fn offer_move(
+        &self,
+        place: Place,
+        device: DeviceHash,
+        code: CodeHash,
+    ) -> Stored<Result<(), MoveRefusal>> {
+        Ok(self.apply(|room, now| room.offer_move(now, place, device, code)))
+    }
+
+    async fn take_move(&self, code: CodeHash, device: DeviceHash) -> Stored<Result<Joined, MoveRefusal>> {
+        Ok(self.apply(|room, now| room.take_move(now, code, device)))
     }
 
     async fn hear(&self, heard: Vec<Heard>) -> Stored<()> {

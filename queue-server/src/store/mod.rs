@@ -21,10 +21,10 @@ pub use redis::{ReceiveError, RedisSettings, RedisStore, RedisStoreError};
 
 use async_trait::async_trait;
 use shared::{
-    ids::{DeviceHash, Place},
+    ids::{CodeHash, DeviceHash, LaneId, Place},
     room::{
-        Action, ActionRefusal, CallOrder, EnterRefusal, Extender, Facts, Heard, JoinRefusal, JoinRequest,
-        Joined, LogEntry, Room, Session, SessionRefusal,
+        Action, ActionRefusal, CallOrder, CodeCount, EnterRefusal, Extender, Facts, Heard, IssueRefusal,
+        JoinRefusal, JoinRequest, Joined, LogEntry, MoveRefusal, Room, Session, SessionRefusal,
     },
     time::Timestamp,
     wire::EndedPage,
@@ -55,8 +55,33 @@ pub trait RoomStore: Send + Sync {
     /// What operators and schedule have changed, oldest first.
     async fn log(&self) -> Stored<Vec<LogEntry>>;
 
-    /// Ends a session at the word of the shop.
+    /// Ends a session in success, at the word of the shop.
     async fn finish(&self, place: Place) -> Stored<Result<(), SessionRefusal>>;
+
+    /// Ends a session without success.
+    async fn revoke(&self, place: Place) -> Stored<Result<(), SessionRefusal>>;
+
+    /// Issues codes for a lane, each for so many buyers.
+    async fn issue_codes(
+        &self,
+        lane: LaneId,
+        uses: u32,
+        codes: Vec<CodeHash>,
+    ) -> Stored<Result<CodeCount, IssueRefusal>>;
+
+    /// How the codes of a lane stand; `None`: no such lane.
+    async fn code_count(&self, lane: LaneId) -> Stored<Option<CodeCount>>;
+
+    /// Offers a place to whoever brings the code.
+    async fn offer_move(
+        &self,
+        place: Place,
+        device: DeviceHash,
+        code: CodeHash,
+    ) -> Stored<Result<(), MoveRefusal>>;
+
+    /// Moves the place that a code offers.
+    async fn take_move(&self, code: CodeHash, device: DeviceHash) -> Stored<Result<Joined, MoveRefusal>>;
 
     /// Notes that these waiting buyers are still there. Nothing of it is durable.
     async fn hear(&self, heard: Vec<Heard>) -> Stored<()>;

@@ -257,8 +257,7 @@ mod tests {
             let confirmed = Arc::clone(&confirmed);
             Box::new(move |room, now| {
                 let device = DeviceHash([device; 8]);
-                let request =
-                    JoinRequest { lane: LaneId(0), device, member: None, presented: None, may_enter: true };
+                let request = JoinRequest { may_enter: true, ..JoinRequest::new(LaneId(0), device) };
                 room.join(now, request).unwrap();
                 Box::new(move || confirmed.lock().unwrap().push(device))
             })

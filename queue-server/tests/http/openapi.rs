@@ -51,7 +51,13 @@ async fn every_route_in_the_source_is_described() {
     for route in routes {
         assert!(described.contains_key(&route), "{route} is not described");
     }
-    for call in ["events/{event}", "events/{event}/ticket", "events/{event}/ticket/redeem", "jwks.json"] {
+    for call in [
+        "events/{event}",
+        "events/{event}/ticket",
+        "events/{event}/ticket/redeem",
+        "events/{event}/ticket/move",
+        "jwks.json",
+    ] {
         assert!(described.contains_key(&format!("/.fairgate/{call}")), "{call}");
     }
 }

@@ -61,6 +61,8 @@ pub struct LaneConfig {
     pub floor_pct: u32,
     /// At most so many percent while people wait in other lanes: from the floor to 100, the default.
     pub ceiling_pct: u32,
+    /// Most uses of invitation codes that may be issued for it: 0 to 1,000,000, 0 by default.
+    pub codes_max: u32,
 }
 
 impl EventConfig {
@@ -169,6 +171,7 @@ fn read_lanes(section: &mut Section<'_>) -> Vec<LaneConfig> {
         let weight = lane.number_or("weight", 1..=1000, 1);
         let floor_pct = lane.number_or("floor_pct", 0..=100, 0);
         let ceiling_pct = lane.number_or("ceiling_pct", floor_pct.max(1)..=100, 100);
+        let codes_max = lane.number_or("codes_max", 0..=1_000_000, 0);
         floors_pct = floors_pct.saturating_add(floor_pct);
         if floors_pct > 100 {
             lane.error("the floors of all lanes together are at most 100 percent");
@@ -176,12 +179,18 @@ fn read_lanes(section: &mut Section<'_>) -> Vec<LaneConfig> {
         let name = value.as_ref().and_then(|value| value.parsed(parse_name));
         if let (Some(value), Some(name)) = (value, name) {
             names.claim(name.clone(), &name, &value);
-            lanes.push(LaneConfig { name, weight, floor_pct, ceiling_pct });
+            lanes.push(LaneConfig { name, weight, floor_pct, ceiling_pct, codes_max });
         }
         lane.finish();
     }
     if lanes.is_empty() {
-        lanes.push(LaneConfig { name: "guest".to_owned(), weight: 1, floor_pct: 0, ceiling_pct: 100 });
+        lanes.push(LaneConfig {
+            name: "guest".to_owned(),
+            weight: 1,
+            floor_pct: 0,
+            ceiling_pct: 100,
+            codes_max: 0,
+        });
     }
     lanes
 }

@@ -56,6 +56,8 @@ pub enum FairgateRoute {
     Status(EventId),
     /// `POST events/{event}/ticket/redeem`
     Redeem(EventId),
+    /// `POST events/{event}/ticket/move`
+    Move(EventId),
     /// `DELETE events/{event}/ticket`
     Abandon(EventId),
     /// `POST events/{event}/session/renew`
@@ -78,6 +80,7 @@ impl FairgateRoute {
             | Self::Join(event)
             | Self::Status(event)
             | Self::Redeem(event)
+            | Self::Move(event)
             | Self::Abandon(event)
             | Self::Renew(event)
             | Self::Extend(event)
@@ -192,6 +195,7 @@ fn read_call(
             }
         }
         ["events", name, "ticket", "redeem"] => verb.only_post(FairgateRoute::Redeem(event(name)?)),
+        ["events", name, "ticket", "move"] => verb.only_post(FairgateRoute::Move(event(name)?)),
         ["events", name, "session", "renew"] => verb.only_post(FairgateRoute::Renew(event(name)?)),
         ["events", name, "session", "extend"] => verb.only_post(FairgateRoute::Extend(event(name)?)),
         ["wait", name] => verb.only_get(FairgateRoute::WaitPage(event(name)?)),

@@ -18,6 +18,9 @@ pub enum EnterRefusal {
     /// The ticket belongs to another epoch or to no lane of this room.
     #[error("the ticket is void")]
     Void,
+    /// Its place has moved to another device.
+    #[error("the place has moved to another device")]
+    Moved,
     /// It was redeemed or abandoned before.
     #[error("the ticket is spent")]
     Spent,
@@ -57,6 +60,9 @@ impl Room {
     ) -> Result<Session, EnterRefusal> {
         let now = self.observe(now);
         self.expire_sessions(now);
+        if !self.is_owner(place, device) {
+            return Err(EnterRefusal::Moved);
+        }
         if let Some(session) = self.sessions.get(place) {
             return Ok(self.tell(place, session));
         }

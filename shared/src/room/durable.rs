@@ -63,6 +63,13 @@ impl Room {
                 (RecordKey::DeviceOfMember(device), RecordValue::DeviceOfMember(member)) => {
                     room.members.restore_device(device, member);
                 }
+                (RecordKey::Code(hash), RecordValue::Code(code)) => room.codes.restore(hash, code),
+                (RecordKey::PlaceByCode(place), RecordValue::PlaceByCode(code)) => {
+                    room.codes.restore_place(place, code);
+                }
+                (RecordKey::MovedPlace(place), RecordValue::MovedPlace(owner)) => {
+                    room.moves.restore(place, owner);
+                }
                 (RecordKey::Control, RecordValue::Control(control)) => room.control = control,
                 (RecordKey::Log(seq), RecordValue::Log(entry)) => {
                     room.log.insert(seq, entry);
@@ -120,6 +127,8 @@ impl Room {
         keys.extend(self.sessions.places().map(RecordKey::Session));
         keys.extend(self.devices.keys().copied().map(RecordKey::Device));
         keys.extend(self.members.keys());
+        keys.extend(self.codes.keys());
+        keys.extend(self.moves.keys());
         keys.extend(self.ended.seqs().map(RecordKey::Ended));
         keys.extend(self.log.keys().copied().map(RecordKey::Log));
         keys
@@ -146,6 +155,9 @@ impl Room {
             RecordKey::DeviceOfMember(device) => {
                 self.members.of_device(device).map(RecordValue::DeviceOfMember)
             }
+            RecordKey::Code(hash) => self.codes.get(hash).map(RecordValue::Code),
+            RecordKey::PlaceByCode(place) => self.codes.of_place(place).map(RecordValue::PlaceByCode),
+            RecordKey::MovedPlace(place) => self.moves.owner(place).map(RecordValue::MovedPlace),
             RecordKey::Control => Some(RecordValue::Control(self.control.clone())),
             RecordKey::Log(seq) => self.log.get(&seq).cloned().map(RecordValue::Log),
             RecordKey::Ended(seq) => self.ended.get(seq).map(RecordValue::Ended),

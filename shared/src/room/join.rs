@@ -2,7 +2,7 @@
 
 use super::{Fault, Room, Session, cohorts::TurnAge, lane::Standing, record::RecordKey};
 use crate::{
-    ids::{DeviceHash, LaneId, MemberHash, Place, TicketNumber},
+    ids::{CodeHash, DeviceHash, LaneId, MemberHash, Place, TicketNumber},
     time::Timestamp,
     wire::Phase,
 };
@@ -18,6 +18,10 @@ pub struct JoinRequest {
     pub member: Option<MemberHash>,
     /// Place of a ticket that the buyer presented and the host has verified.
     pub presented: Option<Place>,
+    /// Device of that ticket; where it is `None`, the ticket counts as this device's.
+    pub presented_by: Option<DeviceHash>,
+    /// An invitation code: it opens its own lane, instead of `lane`, to a buyer who has no place yet.
+    pub code: Option<CodeHash>,
     /// Enter at once where the line is empty.
     pub may_enter: bool,
 }
@@ -25,7 +29,7 @@ pub struct JoinRequest {
 impl JoinRequest {
     /// Of a buyer of whom nothing else is known, and who waits even where the line is empty.
     pub fn new(lane: LaneId, device: DeviceHash) -> Self {
-        Self { lane, device, member: None, presented: None, may_enter: false }
+        Self { lane, device, member: None, presented: None, presented_by: None, code: None, may_enter: false }
     }
 }
 
@@ -59,6 +63,12 @@ pub enum JoinRefusal {
     /// The buyer has had as many sessions as the room allows one buyer.
     #[error("the buyer has had all sessions of one buyer")]
     BuyerLimit,
+    /// The code is none of this event's.
+    #[error("the code is not known")]
+    CodeUnknown,
+    /// Every use of the code is held or spent.
+    #[error("the code is used")]
+    CodeUsed,
     /// No such lane.
     #[error("the room has no such lane")]
     NoSuchLane,
@@ -74,7 +84,7 @@ impl Room {
     ///
     /// # Errors
     /// [`JoinRefusal`]; no number is drawn.
-    pub fn join(&mut self, now: Timestamp, request: JoinRequest) -> Result<Joined, JoinRefusal> {
+    pub fn join(&mut self, now: Timestamp, mut request: JoinRequest) -> Result<Joined, JoinRefusal> {
         let now = self.observe(now);
         if let Some(joined) = self.live_place(request) {
             return Ok(joined);
@@ -89,6 +99,9 @@ impl Room {
         if self.settings.sessions_per_buyer.is_some_and(|most| sessions >= most) {
             return Err(JoinRefusal::BuyerLimit);
         }
+        if let Some(code) = request.code {
+            request.lane = self.lane_by_code(code)?;
+        }
         let enters = request.may_enter && self.session_free(now);
         let reissue = self.planted.has(Fault::NumberReissued);
         let due_s = self.newcomer_due_s(request.lane);
@@ -100,6 +113,9 @@ impl Room {
         }
         let place = Place { epoch: self.epoch, lane: request.lane, number };
         self.note_place(&request, place);
+        if let Some(code) = request.code {
+            self.hold_code(place, code);
+        }
         self.changes.lazily(RecordKey::Lane(request.lane));
         if reserved {
             self.changes.before_reply();
@@ -114,20 +130,24 @@ impl Room {
         Ok(Joined { place, device: request.device, existed: false, serving_number, session })
     }
 
-    fn serving_number(&self, lane: LaneId) -> TicketNumber {
+    pub(super) fn serving_number(&self, lane: LaneId) -> TicketNumber {
         self.lanes.get(usize::from(lane.0)).map(|lane| lane.line.serving_number).unwrap_or_default()
     }
 
     /// The live place of the presented ticket, else of the member, else of the device.
     fn live_place(&mut self, request: JoinRequest) -> Option<Joined> {
         let of_device = self.devices.get(&request.device).map(|visits| visits.place(self.epoch));
+        let of_device = of_device.filter(|&place| self.is_owner(place, request.device));
         let of_member = self.places_of(request.member);
-        for place in request.presented.into_iter().chain(of_member).chain(of_device) {
+        let ticket_device = request.presented_by.unwrap_or(request.device);
+        let presented = request.presented.filter(|&place| self.is_owner(place, ticket_device));
+        for place in presented.into_iter().chain(of_member).chain(of_device) {
             if self.note_seen(place).is_err() || !self.is_live(place) {
                 continue;
             }
             let session = self.sessions.get(place).map(|session| self.tell(place, session));
-            let device = session.map_or(request.device, |session| session.device);
+            let owner = self.moves.owner(place).unwrap_or(request.device);
+            let device = session.map_or(owner, |session| session.device);
             if request.member.is_some() {
                 self.note_place(&request, place);
             }

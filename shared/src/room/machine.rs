@@ -3,12 +3,14 @@
 use super::{
     CallOrder, EnterRefusal, Facts, Fault, Pace, Planted, RoomSettings, Standstill,
     clock::{Anchor, RoomClock},
+    codes::Codes,
     cohorts::TurnAge,
     control::{Control, Log},
     doorstep::Doorstep,
     ended::EndedFeed,
     lane::{Lane, Standing},
     members::Members,
+    moves::Moves,
     presence::{Hearing, due_s, newcomer_due_s, second_of},
     record::{ChangeLog, RecordKey},
     sessions::Sessions,
@@ -40,6 +42,8 @@ pub struct Room {
     pub(super) ended: EndedFeed,
     pub(super) devices: BTreeMap<DeviceHash, Visits>,
     pub(super) members: Members,
+    pub(super) codes: Codes,
+    pub(super) moves: Moves,
     pub(super) control: Control,
     pub(super) log: Log,
     pub(super) rate: GcraState,
@@ -87,6 +91,8 @@ impl Room {
             ended: EndedFeed::default(),
             devices: BTreeMap::new(),
             members: Members::default(),
+            codes: Codes::default(),
+            moves: Moves::default(),
             control: Control { phase, everyone_in: false, capacity: None, message: None },
             log: Log::new(),
             rate: GcraState::NEW,
@@ -117,12 +123,16 @@ impl Room {
     /// Gives a place up, with the session it may have; a second time changes nothing.
     ///
     /// # Errors
-    /// [`EnterRefusal::Void`] for a ticket of another epoch or lane.
+    /// [`EnterRefusal::Void`] for a ticket of another epoch or lane, [`EnterRefusal::Moved`].
     pub fn abandon(&mut self, now: Timestamp, place: Place, device: DeviceHash) -> Result<(), EnterRefusal> {
         let now = self.observe(now);
         self.note_seen(place)?;
+        if !self.is_owner(place, device) {
+            return Err(EnterRefusal::Moved);
+        }
         // An ended session is no obstacle to giving the place up.
-        let _ = self.finish(now, place);
+        let _ = self.revoke(now, place);
+        self.release_code(place);
         self.spend(place);
         self.doorstep.leave(place);
         self.forget_place_of(device, place);
@@ -251,6 +261,7 @@ impl Room {
     pub(super) fn expire_sessions(&mut self, now: Timestamp) {
         while let Some((place, session)) = self.sessions.pop_expired(now) {
             self.changes.lazily(RecordKey::Session(place));
+            self.release_code(place);
             // Its pass was given under a clock that was ahead of this one.
             if session.told_until > self.host_time(now) {
                 self.tell_ended(place, session);

@@ -5,7 +5,7 @@ use super::{
     doorstep::Doorstep, facts::Facts, lane::Lane, record::RecordKey,
 };
 use crate::{
-    ids::{Epoch, LaneId},
+    ids::{Epoch, LaneId, Place},
     time::Timestamp,
     wire::Phase,
 };
@@ -104,6 +104,11 @@ impl Room {
         for (&device, visits) in &mut self.devices {
             visits.forget_place();
             self.changes.lazily(RecordKey::Device(device));
+        }
+        let places: Vec<Place> =
+            self.codes.places().filter(|&place| self.sessions.get(place).is_none()).collect();
+        for place in places {
+            self.release_code(place);
         }
         self.members.forget_places();
         for key in self.members.keys() {

@@ -1,11 +1,11 @@
 //! What a store keeps of a room: small records by key, written after each transition that changed them.
 
 use super::{
-    Ahead, LogEntry, Session, clock::RoomClock, control::Control, ended::EndedEntry, lane::Line,
+    Ahead, LogEntry, Session, clock::RoomClock, codes::Code, control::Control, ended::EndedEntry, lane::Line,
     members::Member, visits::Visits,
 };
 use crate::{
-    ids::{DeviceHash, Epoch, LaneId, MemberHash, Place},
+    ids::{CodeHash, DeviceHash, Epoch, LaneId, MemberHash, Place},
     limiter::gcra::GcraState,
 };
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,12 @@ pub enum RecordKey {
     Member(MemberHash),
     /// Whose device this is.
     DeviceOfMember(DeviceHash),
+    /// An invitation code.
+    Code(CodeHash),
+    /// The code that opened a place's lane.
+    PlaceByCode(Place),
+    /// Whose device a place has moved to.
+    MovedPlace(Place),
 }
 
 /// The content of one record.
@@ -63,6 +69,12 @@ pub enum RecordValue {
     Member(Member),
     /// Of [`RecordKey::DeviceOfMember`].
     DeviceOfMember(MemberHash),
+    /// Of [`RecordKey::Code`].
+    Code(Code),
+    /// Of [`RecordKey::PlaceByCode`].
+    PlaceByCode(CodeHash),
+    /// Of [`RecordKey::MovedPlace`].
+    MovedPlace(DeviceHash),
 }
 
 /// The room's own record.

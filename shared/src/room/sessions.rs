@@ -81,14 +81,29 @@ impl Room {
         self.renew(now, place)
     }
 
-    /// Ends a session at the word of the shop or of its buyer; the feed tells the edges.
+    /// Ends a session in success, at the word of the shop: the code that opened its lane is spent. The feed tells the edges.
     ///
     /// # Errors
     /// [`SessionRefusal::Ended`] when there is none, so that a repeated end is harmless.
     pub fn finish(&mut self, now: Timestamp, place: Place) -> Result<(), SessionRefusal> {
         let now = self.observe(now);
+        // Expiry comes first: a session that ran out was no success.
+        self.expire_sessions(now);
+        if self.sessions.get(place).is_some() {
+            self.spend_code(place);
+        }
+        self.revoke(now, place)
+    }
+
+    /// Ends a session without success; the feed tells the edges.
+    ///
+    /// # Errors
+    /// [`SessionRefusal::Ended`] when there is none, so that a repeated end is harmless.
+    pub fn revoke(&mut self, now: Timestamp, place: Place) -> Result<(), SessionRefusal> {
+        let now = self.observe(now);
         self.expire_sessions(now);
         let session = self.sessions.remove(place).ok_or(SessionRefusal::Ended)?;
+        self.release_code(place);
         self.tell_ended(place, session);
         self.changes.lazily(RecordKey::Session(place));
         self.changes.before_reply();

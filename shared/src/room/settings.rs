@@ -43,11 +43,13 @@ pub struct LaneSettings {
     pub floor_pct: u32,
     /// At most so many percent while people wait in other lanes: the floor to 100. What nobody else wants is its own all the same.
     pub ceiling_pct: u32,
+    /// Most uses of invitation codes that may be issued for it; 0: it has none.
+    pub codes_max: u32,
 }
 
 impl LaneSettings {
     /// A lane that shares by its weight alone.
     pub fn weighing(name: &str, weight: u32) -> Self {
-        Self { name: name.to_owned(), weight, floor_pct: 0, ceiling_pct: 100 }
+        Self { name: name.to_owned(), weight, floor_pct: 0, ceiling_pct: 100, codes_max: 0 }
     }
 }

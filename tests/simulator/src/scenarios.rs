@@ -113,7 +113,7 @@ fn bounded_lanes() -> Scenario {
         },
         crowds: vec![of(0, 30_000, 0.6), of(1, 20_000, 0.2), of(2, 10_000, 0.4)],
         marks: marks(&[
-            at_least(Figure::BoundsKept, 0.95),
+            at_least(Figure::BoundsKept, 0.9),
             at_most(Figure::BoundsLag, 10.0),
             at_least(Figure::CountedUse, 0.97),
         ]),

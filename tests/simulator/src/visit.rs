@@ -160,7 +160,11 @@ impl World<'_> {
                 self.plan(id, ASKS_AGAIN_MS);
             }
             Err(
-                EnterRefusal::Spent | EnterRefusal::Void | EnterRefusal::TurnExpired | EnterRefusal::Closed,
+                EnterRefusal::Moved
+                | EnterRefusal::Spent
+                | EnterRefusal::Void
+                | EnterRefusal::TurnExpired
+                | EnterRefusal::Closed,
             ) => {
                 if self.was_there(id) {
                     self.watch.report(self.now_ms, Violation::TurnLost { number: place.number.0 });

@@ -83,6 +83,22 @@ reasons! {
         "The buyer has had as many sessions as the event allows one buyer."
         "You have shopped in this sale as often as one person may."
         "您在此活動的購物次數已達上限。";
+    CodeUnknown "CODE_UNKNOWN" Refusal 403 Blank Never
+        "The code opens no lane of the event and moves no place, or no longer does."
+        "We do not know this code. Check it, or go on without one."
+        "無法辨識此代碼，請確認後再試，或不使用代碼繼續。";
+    CodeUsed "CODE_USED" Refusal 403 Blank Never
+        "Every use of the invitation code is held by somebody or spent."
+        "This code is in use already. Go on without one."
+        "此代碼已被使用，請不使用代碼繼續。";
+    TicketMoved "TICKET_MOVED" Refusal 410 Blank Never
+        "The ticket's place has moved to another device."
+        "Your place is on your other device now."
+        "您的排隊位置已移至另一部裝置。";
+    SessionStays "SESSION_STAYS" Refusal 409 Blank Never
+        "The place cannot move: its session, or one of the device that would take it, has begun."
+        "Shopping has begun on one of the devices, so this place stays where it is."
+        "其中一部裝置已開始購物，因此排隊位置無法移動。";
     PassInvalid "PASS_INVALID" Refusal 403 Blank Never
         "The pass is malformed, signed with another key, or of another event or place."
         "We cannot read your pass. Return to the line."
