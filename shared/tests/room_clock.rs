@@ -4,8 +4,11 @@
 
 mod driven;
 
-use driven::{Driven, settings};
-use shared::{room::RoomSettings, time::Timestamp};
+use driven::{Driven, device, settings};
+use shared::{
+    room::{Extender, RoomSettings},
+    time::Timestamp,
+};
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -37,6 +40,10 @@ fn a_clock_that_jumps_while_the_server_is_down_ends_no_session_and_opens_no_door
         assert_ne!(driven.redeem(waiting), Ok(true));
         let session = driven.room.renew(driven.now, inside[0]).unwrap();
         assert_eq!(session.expires_at.since(driven.now), settings(3).pass_life, "told by the host's clock");
+        let extended = driven.room.extend(driven.now, inside[1], Extender::Buyer).unwrap();
+        assert_eq!(extended.expires_at.since(driven.now), settings(3).pass_life, "so is an extension");
+        driven.room.abandon(driven.now, inside[2], device(3)).unwrap();
+        assert_eq!(driven.sessions(), 2, "who gives the place up leaves, and nobody else");
         driven.room.finish(driven.now, inside[0]).unwrap();
         driven.tick();
         assert_eq!(

@@ -113,50 +113,70 @@ impl Law {
 
     /// Decides the calls of one tick from the facts after [`Room::expire`](super::Room::expire).
     pub fn decide(&mut self, settings: &RoomSettings, facts: &Facts) -> CallOrder {
-        if self.epoch != Some(facts.epoch) {
-            let Self { planted, heeded, .. } = *self;
-            *self = Self { epoch: Some(facts.epoch), planted, heeded, ..Self::default() };
-        }
+        self.begin_epoch(facts);
         let forecasts: Vec<Forecast> =
             facts.lanes.iter().map(|lane| Forecast::of(facts, lane, self.planted)).collect();
         let pending_micro = forecasts.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.pending_micro));
         self.watch(facts, &forecasts);
         self.note_ended(facts);
-        let calls_now = facts.phase.lets_in();
-        let standstill = match facts.phase {
-            Phase::Paused => Some(Standstill::OperatorPaused),
-            _ if !calls_now || facts.everyone_in => None,
-            _ if self.stopped => Some(Standstill::RedemptionsStopped),
-            _ => self.heeded.reason,
-        };
-        let is_held = standstill.is_some_and(Standstill::holds);
+        let standstill = self.standstill(facts);
         let passed = facts.at.up.saturating_sub(core::mem::replace(&mut self.seen_at, facts.at.up));
-        if calls_now && !is_held {
+        if facts.phase.lets_in() && !standstill.is_some_and(Standstill::holds) {
             self.paces.note(facts, passed);
         }
-        let (budget_micro, most) = match standstill {
-            _ if facts.everyone_in && calls_now => (u64::MAX, u64::MAX),
-            _ if calls_now && !is_held => {
-                let rate = u64::from(settings.admission_rate_per_s);
-                let free = self.free_micro(settings, facts, pending_micro);
-                (free, rate.saturating_mul(CALLS_PER_ADMISSION_MAX))
-            }
-            Some(Standstill::RedemptionsStopped) if facts.tick.is_multiple_of(PROBE_EVERY) => (PPM, 1),
-            _ => (0, 0),
-        };
+        let (budget_micro, most) = self.budget(settings, facts, standstill, pending_micro);
         let contenders = self.contenders(settings, facts, &forecasts);
         let calls = self.strides.share(&contenders, budget_micro, most);
-        let called_micro = calls.iter().fold(0_u64, |sum, &(lane, count)| {
-            let show_up = contenders.get(usize::from(lane.0)).map_or(PPM, |lane| lane.show_up_ppm);
-            sum.saturating_add(show_up.saturating_mul(u64::from(count)))
-        });
-        let expected = pending_micro.saturating_add(called_micro).div_ceil(PPM);
-        let expected = u32::try_from(expected).unwrap_or(u32::MAX);
+        let expected = expected(&calls, &contenders, pending_micro);
         let shown_up = forecasts.iter().enumerate();
         let paces = shown_up
             .map(|(lane, forecast)| self.paces.of(settings, lane, forecast.line_show_up_ppm))
             .collect();
         CallOrder { calls, expected, standstill, share: self.heeded.share, paces }
+    }
+
+    /// Forgets what was learnt of the numbers of another epoch.
+    fn begin_epoch(&mut self, facts: &Facts) {
+        if self.epoch != Some(facts.epoch) {
+            let Self { planted, heeded, .. } = *self;
+            *self = Self { epoch: Some(facts.epoch), planted, heeded, ..Self::default() };
+        }
+    }
+
+    /// Why the line stands still or goes slower than it could. The operator's word comes first, then what is known of the buyers, then
+    /// what is known of the shop's server.
+    fn standstill(&self, facts: &Facts) -> Option<Standstill> {
+        match facts.phase {
+            Phase::Paused => Some(Standstill::OperatorPaused),
+            phase if !phase.lets_in() || facts.everyone_in => None,
+            _ if self.stopped => Some(Standstill::RedemptionsStopped),
+            _ => self.heeded.reason,
+        }
+    }
+
+    /// How many redemptions to call for, in millionths, and how many numbers at most.
+    fn budget(
+        &self,
+        settings: &RoomSettings,
+        facts: &Facts,
+        standstill: Option<Standstill>,
+        pending_micro: u64,
+    ) -> (u64, u64) {
+        if !facts.phase.lets_in() {
+            return (0, 0);
+        }
+        if facts.everyone_in {
+            return (u64::MAX, u64::MAX);
+        }
+        match standstill {
+            Some(Standstill::RedemptionsStopped) if facts.tick.is_multiple_of(PROBE_EVERY) => (PPM, 1),
+            Some(reason) if reason.holds() => (0, 0),
+            _ => {
+                let rate = u64::from(settings.admission_rate_per_s);
+                let free_micro = self.free_micro(settings, facts, pending_micro);
+                (free_micro, rate.saturating_mul(CALLS_PER_ADMISSION_MAX))
+            }
+        }
     }
 
     fn contenders(&self, settings: &RoomSettings, facts: &Facts, forecasts: &[Forecast]) -> Vec<Contender> {
@@ -235,6 +255,16 @@ impl Law {
         let let_through = rate.saturating_mul(until_then_s);
         capacity.min(let_through).saturating_sub(coming).min(rate)
     }
+}
+
+/// Called buyers still expected at the door after `calls`, rounded up.
+fn expected(calls: &[(LaneId, u32)], contenders: &[Contender], pending_micro: u64) -> u32 {
+    let called_micro = calls.iter().fold(0_u64, |sum, &(lane, count)| {
+        let show_up = contenders.get(usize::from(lane.0)).map_or(PPM, |lane| lane.show_up_ppm);
+        sum.saturating_add(show_up.saturating_mul(u64::from(count)))
+    });
+    let expected = pending_micro.saturating_add(called_micro).div_ceil(PPM);
+    u32::try_from(expected).unwrap_or(u32::MAX)
 }
 
 /// At most `2·C / show-up` numbers that may still come are called at once.

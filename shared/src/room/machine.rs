@@ -130,8 +130,9 @@ impl Room {
         if !self.is_owner(place, device) {
             return Err(EnterRefusal::Moved);
         }
+        self.expire_sessions(now);
         // An ended session is no obstacle to giving the place up.
-        let _ = self.revoke(now, place);
+        let _ = self.end_session(place);
         self.release_code(place);
         self.spend(place);
         self.doorstep.leave(place);

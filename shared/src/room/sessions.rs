@@ -53,13 +53,17 @@ impl Room {
     pub fn renew(&mut self, now: Timestamp, place: Place) -> Result<Session, SessionRefusal> {
         let now = self.observe(now);
         self.expire_sessions(now);
-        let mut session = self.sessions.get(place).ok_or(SessionRefusal::Ended)?;
+        let session = self.sessions.get(place).ok_or(SessionRefusal::Ended)?;
+        Ok(self.renewed(now, place, session))
+    }
+
+    fn renewed(&mut self, now: Timestamp, place: Place, mut session: Session) -> Session {
         session.expires_at =
             now.saturating_add(self.settings.pass_life).min(session.ends_at).max(session.expires_at);
         self.sessions.put(place, session);
         self.changes.lazily(RecordKey::Session(place));
         self.changes.before_reply();
-        Ok(self.tell(place, session))
+        self.tell(place, session)
     }
 
     /// Moves the session's hard maximum by another `session_max`, and renews it.
@@ -77,8 +81,7 @@ impl Room {
             session.extensions = session.extensions.saturating_add(1);
         }
         session.ends_at = session.ends_at.saturating_add(self.settings.session_max);
-        self.sessions.put(place, session);
-        self.renew(now, place)
+        Ok(self.renewed(now, place, session))
     }
 
     /// Ends a session in success, at the word of the shop: the code that opened its lane is spent. The feed tells the edges.
@@ -87,12 +90,11 @@ impl Room {
     /// [`SessionRefusal::Ended`] when there is none, so that a repeated end is harmless.
     pub fn finish(&mut self, now: Timestamp, place: Place) -> Result<(), SessionRefusal> {
         let now = self.observe(now);
-        // Expiry comes first: a session that ran out was no success.
         self.expire_sessions(now);
         if self.sessions.get(place).is_some() {
             self.spend_code(place);
         }
-        self.revoke(now, place)
+        self.end_session(place)
     }
 
     /// Ends a session without success; the feed tells the edges.
@@ -102,6 +104,10 @@ impl Room {
     pub fn revoke(&mut self, now: Timestamp, place: Place) -> Result<(), SessionRefusal> {
         let now = self.observe(now);
         self.expire_sessions(now);
+        self.end_session(place)
+    }
+
+    pub(super) fn end_session(&mut self, place: Place) -> Result<(), SessionRefusal> {
         let session = self.sessions.remove(place).ok_or(SessionRefusal::Ended)?;
         self.release_code(place);
         self.tell_ended(place, session);
