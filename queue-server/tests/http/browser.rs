@@ -59,6 +59,7 @@ pub(crate) struct RoleKeys {
     /// For every shop.
     pub(crate) operate_all: String,
     pub(crate) sessions: String,
+    pub(crate) check: String,
 }
 
 impl RoleKeys {
@@ -72,6 +73,7 @@ impl RoleKeys {
             operate: create(Role::Operate, alpha()),
             operate_all: create(Role::Operate, Shops::All),
             sessions: create(Role::Sessions, alpha()),
+            check: create(Role::LimitsCheck, alpha()),
         }
     }
 }

@@ -11,6 +11,7 @@ mod join;
 mod limits;
 mod member;
 mod openapi;
+mod operations;
 mod operator;
 mod origins;
 mod page;
