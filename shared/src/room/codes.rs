@@ -3,24 +3,13 @@
 //! A use of a code is held by the place that it opened. It is free again when that place is given up, runs out or its session ends
 //! without success; it is spent when the shop finishes the session. The room knows codes by their hashes alone.
 
-use super::{Room, record::RecordKey};
+use super::{Room, code::Code, record::RecordKey};
 use crate::{
     ids::{CodeHash, Epoch, LaneId, Place, TicketNumber},
     room::JoinRefusal,
     time::Timestamp,
 };
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// One code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Code {
-    lane: LaneId,
-    /// Buyers that it lets into the lane, one after another or together.
-    uses: u32,
-    /// Uses that ended in success.
-    spent: u32,
-}
 
 /// No place comes before it.
 const FIRST_PLACE: Place = Place { epoch: Epoch(0), lane: LaneId(0), number: TicketNumber(0) };

@@ -3,19 +3,14 @@
 //! A proof never improves a place: whoever has one keeps it. A member without one on this device is told the place that they
 //! have on another. Whoever got several before the proof, on several devices, enters by one of them, and gives up the others with it.
 
-use super::{Room, join::JoinRequest, record::RecordKey, visits::Visits};
+use super::{
+    Room,
+    join::JoinRequest,
+    record::RecordKey,
+    visits::{Member, Visits},
+};
 use crate::ids::{DeviceHash, LaneId, MemberHash, Place, TicketNumber};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// What a room knows of one member.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Member {
-    /// Places of this epoch, the one that was had first in front; at most [`PLACES_MAX`].
-    places: Vec<(LaneId, TicketNumber)>,
-    /// Sessions of the member in the event, on whatever device.
-    sessions: u32,
-}
 
 /// Places that one member may have got before their proofs; on a further device they are told the first of these.
 const PLACES_MAX: usize = 8;

@@ -7,6 +7,7 @@
 mod ahead;
 mod calling;
 mod clock;
+mod code;
 mod codes;
 mod cohorts;
 mod control;

@@ -1,8 +1,13 @@
 //! What a store keeps of a room: small records by key, written after each transition that changed them.
 
 use super::{
-    Ahead, LogEntry, Session, clock::RoomClock, codes::Code, control::Control, ended::EndedEntry, lane::Line,
-    members::Member, visits::Visits,
+    Ahead, LogEntry, Session,
+    clock::RoomClock,
+    code::Code,
+    control::Control,
+    ended::EndedEntry,
+    lane::Line,
+    visits::{Member, Visits},
 };
 use crate::{
     ids::{CodeHash, DeviceHash, Epoch, LaneId, MemberHash, Place},

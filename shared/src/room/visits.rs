@@ -1,4 +1,4 @@
-//! What a room knows of one device: where it stands, and how often it was inside.
+//! What a room knows of one device or one member: where they stand, and how often they were inside.
 
 use crate::ids::{Epoch, LaneId, Place, TicketNumber};
 use serde::{Deserialize, Serialize};
@@ -22,4 +22,13 @@ impl Visits {
     pub(super) fn forget_place(&mut self) {
         self.number = TicketNumber(0);
     }
+}
+
+/// What a room knows of one member.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Places of this epoch, the one that was had first in front; a handful at most.
+    pub(super) places: Vec<(LaneId, TicketNumber)>,
+    /// Sessions of the member in the event, on whatever device.
+    pub(super) sessions: u32,
 }
