@@ -31,6 +31,6 @@ pub use peers::{Peer, PeerFigures};
 pub use report::{Broken, Report, Row};
 pub use run::{Outcome, Pulse, run};
 pub use scenario::{Arrivals, Crowd, Habit, Loss, Scenario, ServerModel, Spread, Stay, Trouble, TroubleKind};
-pub use scenarios::all;
+pub use scenarios::{all, huge};
 pub use series::Sample;
 pub use watch::Violation;

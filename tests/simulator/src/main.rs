@@ -35,7 +35,7 @@ struct Options {
 fn main() -> Result<()> {
     let options = Options::parse();
     if options.scenarios == ["list"] {
-        for scenario in simulator::all() {
+        for scenario in simulator::all().iter().chain(&simulator::huge()) {
             println!("{:<16} {}", scenario.name, scenario.about);
         }
         return Ok(());
@@ -71,8 +71,9 @@ fn chosen(names: &[String]) -> Result<Vec<Scenario>> {
     if names == ["all"] {
         return Ok(all);
     }
+    let huge = simulator::huge();
     let find = |name: &String| {
-        let found = all.iter().find(|scenario| scenario.name == name).cloned();
+        let found = all.iter().chain(&huge).find(|scenario| scenario.name == name).cloned();
         found.with_context(|| format!("no scenario `{name}`: see `list`"))
     };
     names.iter().map(find).collect()

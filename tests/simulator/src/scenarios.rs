@@ -18,6 +18,15 @@ pub fn all() -> Vec<Scenario> {
     [openings(), crowds(), edges(), troubles(), servers(), sizes()].into_iter().flatten().collect()
 }
 
+/// What takes minutes and gigabytes, and is run by its name alone.
+pub fn huge() -> Vec<Scenario> {
+    vec![Scenario {
+        room: room(200_000, 20_000),
+        marks: marks(&[at_most(Figure::InversionsPercent, 0.2), at_least(Figure::CountedUse, 0.97)]),
+        ..opening("ten_million", "10,000,000 buyers, 60 % leave; by name only", 10_000_000, 0.6)
+    }]
+}
+
 /// The plain sale: everybody comes at the opening.
 fn openings() -> Vec<Scenario> {
     vec![
