@@ -1,12 +1,13 @@
 //! The queue server's one clock.
 
+use crate::plant::{self, ServerFault};
 use shared::time::Timestamp;
 use std::{
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 /// Wall time at the start plus monotonic time since: a wall clock that is set while the server runs ends no turn and no session.
@@ -23,6 +24,9 @@ impl Clock {
     /// The clock of a running server. A wall clock before 1970 reads as 1970.
     pub fn start() -> Self {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let ahead_s = plant::clock_ahead_s();
+        let ahead = Duration::from_secs(ahead_s.unsigned_abs());
+        let wall = if ahead_s < 0 { wall.saturating_sub(ahead) } else { wall.saturating_add(ahead) };
         Self(Source::Process { started_at: Timestamp::default().saturating_add(wall), start: Instant::now() })
     }
 
@@ -34,8 +38,16 @@ impl Clock {
 
     pub fn now(&self) -> Timestamp {
         match &self.0 {
-            Source::Process { started_at, start } => started_at.saturating_add(start.elapsed()),
+            Source::Process { started_at, start } => {
+                let up = start.elapsed();
+                let jumps = up > JUMP_AFTER && plant::has(ServerFault::ClockForward);
+                started_at.saturating_add(if jumps { up.saturating_add(JUMP) } else { up })
+            }
             Source::Manual(micros) => Timestamp::from_micros(micros.load(Ordering::SeqCst)),
         }
     }
 }
+
+/// Of [`ServerFault::ClockForward`].
+const JUMP_AFTER: Duration = Duration::from_secs(3);
+const JUMP: Duration = Duration::from_secs(7_200);

@@ -169,7 +169,8 @@ fn check(path: &Path, before: Option<&Path>) -> Result<String> {
     let (config, _) = read_config(path)?;
     let mut said = format!("{}: good.\n{}\n", path.display(), check::report(&config));
     if let Some(before) = before {
-        said.push_str(&format!("{}\n", check::changes(&read_config(before)?.0, &config)));
+        said.push_str(&check::changes(&read_config(before)?.0, &config));
+        said.push('\n');
     }
     said.extend(config.warnings().iter().map(|warning| format!("Warning: {warning}.\n")));
     Ok(said)

@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod app;
+mod backup;
 pub mod check;
 pub mod clock;
 pub mod codes;

@@ -9,19 +9,29 @@ use std::{
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
-    let filter = EnvFilter::try_from_env("FAIRGATE_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_target(false)
-        .with_ansi(io::stderr().is_terminal())
-        .with_writer(io::stderr)
-        .init();
+    start_log();
     match Command::parse().run().and_then(print) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("fairgate: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn start_log() {
+    let filter = EnvFilter::try_from_env("FAIRGATE_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_target(false)
+        .with_ansi(io::stderr().is_terminal())
+        .with_writer(io::stderr)
+        // A log on a full disk would otherwise be told on the same disk, and end the thread that tells it.
+        .log_internal_errors(false);
+    if std::env::var("FAIRGATE_LOG_FORMAT").is_ok_and(|format| format == "json") {
+        log.json().init();
+    } else {
+        log.init();
     }
 }
 

@@ -20,6 +20,7 @@ pub struct Metrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
     joins: Family<OutcomeLabels, Counter>,
+    shed_joins: Counter,
     redemptions: Family<OutcomeLabels, Counter>,
     edge_outcomes: Family<OutcomeLabels, Counter>,
     edge_refusals: Family<RefusalLabels, Counter>,
@@ -85,6 +86,7 @@ impl Metrics {
             registry: Registry::with_prefix("fairgate"),
             requests: Family::default(),
             joins: Family::default(),
+            shed_joins: Counter::default(),
             redemptions: Family::default(),
             edge_outcomes: Family::default(),
             edge_refusals: Family::default(),
@@ -101,6 +103,10 @@ impl Metrics {
             leading_term: Gauge::default(),
         };
         metrics.register();
+        // So that they are there before the first one: an alert on what does not exist is silent.
+        for why in REFUSALS {
+            drop(metrics.edge_refusals.get_or_create(&RefusalLabels { why }));
+        }
         metrics
     }
 
@@ -108,6 +114,11 @@ impl Metrics {
         let registry = &mut self.registry;
         registry.register("http_requests", "Requests by route and status", self.requests.clone());
         registry.register("joins", "Joins by outcome", self.joins.clone());
+        registry.register(
+            "shed_joins",
+            "Joins that were refused because too many were being answered",
+            self.shed_joins.clone(),
+        );
         registry.register("redemptions", "Redemptions by outcome", self.redemptions.clone());
         registry.register("edge_outcomes", "Outcomes that the edges reported", self.edge_outcomes.clone());
         registry.register(
@@ -185,6 +196,10 @@ impl Metrics {
         self.joins.get_or_create(&outcome_of(event, outcome)).inc();
     }
 
+    pub fn note_shed_join(&self) {
+        self.shed_joins.inc();
+    }
+
     /// `outcome` is `entered` or a reason code.
     pub fn note_redemption(&self, event: &EventId, outcome: &'static str) {
         self.redemptions.get_or_create(&outcome_of(event, outcome)).inc();
@@ -196,11 +211,12 @@ impl Metrics {
 
     /// A call in an edge's name was refused; its number in the row of such calls where it deserves a line in the log.
     pub fn note_edge_refusal(&self, error: EdgeSignatureError, now: Timestamp) -> Option<u64> {
+        let [malformed, unknown_key, clock, forged] = REFUSALS;
         let why = match error {
-            EdgeSignatureError::Malformed => "malformed",
-            EdgeSignatureError::UnknownKey => "unknown_key",
-            EdgeSignatureError::OutsideWindow => "clock",
-            EdgeSignatureError::Forged => "forged",
+            EdgeSignatureError::Malformed => malformed,
+            EdgeSignatureError::UnknownKey => unknown_key,
+            EdgeSignatureError::OutsideWindow => clock,
+            EdgeSignatureError::Forged => forged,
         };
         self.edge_refusals.get_or_create(&RefusalLabels { why }).inc();
         self.edge_refusal_row.lock().unwrap_or_else(PoisonError::into_inner).note(now)
@@ -261,6 +277,8 @@ impl Default for Metrics {
 fn outcome_of(event: &EventId, outcome: &'static str) -> OutcomeLabels {
     OutcomeLabels { event: event.to_string(), outcome }
 }
+
+const REFUSALS: [&str; 4] = ["malformed", "unknown_key", "clock", "forged"];
 
 fn tick_histogram() -> Histogram {
     Histogram::new([0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5])

@@ -3,6 +3,7 @@
 use crate::{
     access::AccessKeys,
     app::App,
+    backup,
     clock::Clock,
     data_dir::DataDir,
     document::{ConfigDocument, LiveDocument},
@@ -17,7 +18,7 @@ use crate::{
     listen::{self, ConnectionBounds},
     members::Members,
     metrics::Metrics,
-    opened::{Opening, StoreChoice},
+    opened::{OpenedStore, Opening, StoreChoice},
     origins::{Origins, RoomOrigin},
     plant,
     reload::Reload,
@@ -88,6 +89,9 @@ async fn serve(options: ServeOptions) -> Result<()> {
         keys_made_at: keys.made_at(),
     };
     let (rooms, store) = opening.open(&choice)?;
+    if let OpenedStore::Embedded(embedded) = &store {
+        backup::listen(&data_dir, embedded.freezer());
+    }
     let leadership = store.leadership().cloned();
     let metrics = Arc::new(Metrics::new());
     let (limits, journal) = open_limits(LimitsSetup {

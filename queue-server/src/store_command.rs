@@ -1,6 +1,7 @@
-//! `fairgate store`: moves rooms from one store to another.
+//! `fairgate store`: copies rooms, and moves them from one store to another.
 
 use crate::{
+    backup,
     clock::Clock,
     data_dir::DataDir,
     keys::KeyFile,
@@ -15,6 +16,17 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Subcommand)]
 pub enum StoreAction {
+    /// Copy the rooms of the data directory into a new file, while the server runs or when it is stopped.
+    ///
+    /// The copy takes the place of rooms.redb where that was lost; keys.toml belongs to it.
+    Backup {
+        /// The new file.
+        #[arg(long, value_name = "FILE")]
+        to: PathBuf,
+        /// Directory of the store.
+        #[arg(long, value_name = "DIR", default_value = ".fairgate")]
+        data_dir: PathBuf,
+    },
     /// Move every room from the data directory to the Redis of the configuration, with all places, sessions and spent tickets.
     ///
     /// In mid-sale: stop the server, move, start the servers with `[store] kind = "redis"`. Buyers keep their tickets; whoever asks
@@ -35,7 +47,10 @@ pub enum StoreAction {
 impl StoreAction {
     /// Carries it out, and returns what it has to print; `read_config` reads a configuration file.
     pub(crate) fn run(self, read_config: impl Fn(&Path) -> Result<Config>) -> Result<String> {
-        let Self::Move { config, data_dir, store_url } = self;
+        let (config, data_dir, store_url) = match self {
+            Self::Backup { to, data_dir } => return backup::make(&data_dir, &to),
+            Self::Move { config, data_dir, store_url } => (config, data_dir, store_url),
+        };
         let config = read_config(&config)?;
         let data_dir = data_dir.unwrap_or_else(|| PathBuf::from(&config.server.data_dir));
         let choice = StoreChoice::of(&config, store_url, config.server.listen)?;
@@ -61,9 +76,9 @@ impl StoreAction {
         receive(&runtime, &settings, &rooms, clock.now())?;
         set_aside(&data_dir)
             .context("the rooms are moved, but their file cannot be renamed: do it by hand")?;
-        Ok(rooms
-            .iter()
-            .map(|(room, records)| format!("{}: {} records moved.\n", room.event, records.len()))
-            .collect())
+        let moved = rooms.iter().map(|(room, records)| (&room.event, records.len()));
+        let lines: Vec<String> =
+            moved.map(|(event, count)| format!("{event}: {count} records moved.\n")).collect();
+        Ok(lines.concat())
     }
 }

@@ -2,6 +2,8 @@
 
 pub mod chaos;
 pub mod device;
+pub mod load;
+pub mod proxy;
 pub mod redis;
 pub mod rush;
 pub mod shop;

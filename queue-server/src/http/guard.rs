@@ -8,12 +8,20 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use shared::http::{body::BODY_TIME_MAX, reason::Reason};
+use shared::http::{
+    body::BODY_TIME_MAX,
+    reason::Reason,
+    route::{FairgateRoute, find_call},
+};
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::Semaphore, time::timeout};
 
 /// Most requests at once; one more is refused at once instead of waiting.
 pub const CALLS_MAX: usize = 4_096;
+
+/// Most joins among them, so that redemptions, renewals and polls find room however many people come: who is refused here asks
+/// again in a moment, and who is inside is not kept waiting.
+pub const JOINS_MAX: usize = CALLS_MAX / 16;
 
 /// From the last byte of a request to its answer.
 const TIME_BUDGET: Duration = Duration::from_secs(5);
@@ -23,13 +31,15 @@ const TIME_BUDGET: Duration = Duration::from_secs(5);
 pub struct Bounds {
     /// Requests at once.
     pub calls_max: usize,
+    /// Joins at once, among them.
+    pub joins_max: usize,
     /// Until a body has arrived.
     pub body_time_max: Duration,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { calls_max: CALLS_MAX, body_time_max: BODY_TIME_MAX }
+        Self { calls_max: CALLS_MAX, joins_max: JOINS_MAX, body_time_max: BODY_TIME_MAX }
     }
 }
 
@@ -47,6 +57,7 @@ pub(super) fn named(route: &'static str, mut response: Response) -> Response {
 pub(super) struct Guard {
     pub(super) app: Arc<App>,
     pub(super) calls: Semaphore,
+    pub(super) joins: Semaphore,
     pub(super) body_time_max: Duration,
 }
 
@@ -55,16 +66,35 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, request: Request, nex
     let response = match guard.calls.try_acquire() {
         Err(_) => refuse(&headers, Reason::Overloaded),
         Ok(_permit) => match with_body(request, guard.body_time_max).await {
-            // Nobody knows whether the change was made: the same request may be sent again.
-            Ok(request) => timeout(TIME_BUDGET, next.run(request))
-                .await
-                .unwrap_or_else(|_| refuse(&headers, Reason::Unconfirmed)),
+            Ok(request) => guard.run(request, next).await.unwrap_or_else(|reason| refuse(&headers, reason)),
             Err(reason) => refuse(&headers, reason),
         },
     };
     let route = response.extensions().get::<RouteName>().map_or("other", |name| name.0);
     guard.app.metrics.note_request(route, response.status().as_u16());
     response
+}
+
+impl Guard {
+    /// Answers a request that has arrived whole, within its time.
+    async fn run(&self, request: Request, next: Next) -> Result<Response, Reason> {
+        // A body that is slow to arrive takes no place from others.
+        let _permit = if is_join(&self.app, &request) {
+            Some(self.joins.try_acquire().map_err(|_| {
+                self.app.metrics.note_shed_join();
+                Reason::Overloaded
+            })?)
+        } else {
+            None
+        };
+        // Nobody knows whether the change was made: the same request may be sent again.
+        timeout(TIME_BUDGET, next.run(request)).await.map_err(|_| Reason::Unconfirmed)
+    }
+}
+
+fn is_join(app: &App, request: &Request) -> bool {
+    let call = find_call(&app.config, request.method().as_str(), request.uri().path());
+    matches!(call, Some(Ok(FairgateRoute::Join(_))))
 }
 
 /// The request with its whole body, so that a slow client is not taken for a slow store.

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 pub use call::{HEADER_BYTES_MAX, SERVICE_BYTES_MAX};
-pub use guard::{Bounds, CALLS_MAX};
+pub use guard::{Bounds, CALLS_MAX, JOINS_MAX};
 
 /// Everything the server answers.
 pub fn router(app: Arc<App>) -> Router {
@@ -37,8 +37,12 @@ pub fn router(app: Arc<App>) -> Router {
 
 /// As [`router`], with other bounds.
 pub fn router_for(app: Arc<App>, bounds: Bounds) -> Router {
-    let calls = Semaphore::new(bounds.calls_max);
-    let guard = Arc::new(Guard { app: Arc::clone(&app), calls, body_time_max: bounds.body_time_max });
+    let guard = Arc::new(Guard {
+        app: Arc::clone(&app),
+        calls: Semaphore::new(bounds.calls_max),
+        joins: Semaphore::new(bounds.joins_max),
+        body_time_max: bounds.body_time_max,
+    });
     Router::new()
         .route("/v1/edge/events/{event}/ended", get(edge::ended))
         .route("/v1/edge/config", get(edge::config))

@@ -12,8 +12,13 @@ pub(crate) use campaign::Campaign;
 pub(crate) use lease::{Lease, LeaseKeys, LeaseTaken};
 pub use peers::Peers;
 
-use crate::store::Mandate;
+use crate::{
+    plant::{self, ServerFault},
+    store::Mandate,
+};
+use shared::ids::{Epoch, EventId};
 use std::{
+    collections::BTreeMap,
     sync::{Mutex, PoisonError},
     time::Instant,
 };
@@ -26,6 +31,8 @@ pub struct Leadership {
     standing: Mutex<Standing>,
     /// Counts changes.
     changes: watch::Sender<u64>,
+    /// The latest epoch of each room that was published, by whomever.
+    epochs: Mutex<BTreeMap<EventId, Epoch>>,
 }
 
 /// Who leads, as far as this server knows.
@@ -54,7 +61,13 @@ struct Standing {
 impl Leadership {
     /// A server that leads nothing yet; `address` is where other servers reach it.
     pub fn new(id: String, address: String) -> Self {
-        Self { id, address, standing: Mutex::default(), changes: watch::Sender::new(0) }
+        Self {
+            id,
+            address,
+            standing: Mutex::default(),
+            changes: watch::Sender::new(0),
+            epochs: Mutex::default(),
+        }
     }
 
     /// This server among the others; new with every start.
@@ -88,11 +101,23 @@ impl Leadership {
         self.changes.subscribe()
     }
 
+    /// A snapshot of this epoch was published.
+    pub(crate) fn see_epoch(&self, event: &EventId, epoch: Epoch) {
+        let mut epochs = self.epochs.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = epochs.entry(event.clone()).or_insert(epoch);
+        *seen = epoch.max(*seen);
+    }
+
+    /// The latest epoch that was seen of a room.
+    pub(crate) fn seen_epoch(&self, event: &EventId) -> Option<Epoch> {
+        self.epochs.lock().unwrap_or_else(PoisonError::into_inner).get(event).copied()
+    }
+
     /// A record of a later leader was seen: what this server did in `term` is over.
     pub(crate) fn overtaken(&self, term: u64, by: u64) {
         self.change(|standing| {
             standing.seen = standing.seen.max(by);
-            if standing.term == term {
+            if standing.term == term && !plant::has(ServerFault::FenceIgnored) {
                 (standing.term, standing.until) = (0, None);
             }
         });
@@ -131,6 +156,9 @@ impl Leadership {
     fn follow(&self, other: Option<String>, term: u64) {
         self.change(|standing| {
             standing.seen = standing.seen.max(term);
+            if standing.term > 0 && plant::has(ServerFault::FenceIgnored) {
+                return;
+            }
             (standing.term, standing.until, standing.other) = (0, None, other);
         });
     }
@@ -152,7 +180,9 @@ impl Standing {
     fn mandate(&self) -> Mandate {
         match (self.term, self.until) {
             (0, _) => Mandate::Gone,
-            (term, Some(until)) if Instant::now() < until => Mandate::Given { term },
+            (term, Some(until)) if Instant::now() < until || plant::has(ServerFault::FenceIgnored) => {
+                Mandate::Given { term }
+            }
             _ => Mandate::Suspended,
         }
     }

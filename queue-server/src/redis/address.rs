@@ -2,14 +2,14 @@
 
 use redis::cluster::ClusterClient;
 use redis::sentinel::{SentinelClient, SentinelClientBuilder, SentinelServerType};
-use redis::{Client, ConnectionAddr, IntoConnectionInfo};
+use redis::{Client, ConnectionAddr, IntoConnectionInfo, TlsMode};
 use std::time::Duration;
 
 /// Why a URL names no Redis.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
     #[error(
-        "write redis://host:6379, redis+sentinel://host:26379,host:26379/name or redis+cluster://host:6379,host:6379"
+        "write redis://host:6379, redis+sentinel://host:26379,host:26379/name or redis+cluster://host:6379,host:6379, with TLS rediss"
     )]
     Form,
     #[error("the URL of Redis: {0}")]
@@ -24,39 +24,84 @@ pub(crate) enum Address {
 }
 
 impl Address {
-    /// `redis://`, also as `valkey://`; with `+sentinel` or `+cluster` several hosts. Before the first host `user:password@`
-    /// may stand, behind the last `/database`, for Sentinels `/name` and then `/database`.
+    /// `redis://`, also as `valkey://`, with TLS `rediss://` or `valkeys://`; with `+sentinel` or `+cluster` several hosts. Before the
+    /// first host `user:password@` may stand, behind the last `/database`, for Sentinels `/name` and then `/database`.
     pub(crate) fn parse(url: &str, budget: Duration) -> Result<Self, AddressError> {
         let (scheme, rest) = url.split_once("://").ok_or(AddressError::Form)?;
-        let kind =
-            scheme.strip_prefix("redis").or(scheme.strip_prefix("valkey")).ok_or(AddressError::Form)?;
+        let (wire, kind) = Wire::of(scheme)?;
         match kind {
-            "" => Ok(Self::Single(Client::open(format!("redis://{rest}"))?)),
+            "" => Ok(Self::Single(Client::open(format!("{}://{rest}", wire.scheme()))?)),
             "+cluster" => {
                 let (login, hosts, _) = parts(rest)?;
-                let nodes = hosts.map(|host| format!("redis://{login}{host}"));
+                let nodes = hosts.map(|host| format!("{}://{login}{host}", wire.scheme()));
                 // Who asks has a time limit of its own; the client goes on with the connection behind it.
                 let client = ClusterClient::builder(nodes).connection_timeout(budget * CONNECT_BUDGETS);
                 Ok(Self::Cluster(client.retries(1).build()?))
             }
-            "+sentinel" => {
-                let (login, hosts, path) = parts(rest)?;
-                let (name, database) = path.split_once('/').unwrap_or((path, ""));
-                let hosts = hosts.map(host_and_port).collect::<Result<Vec<_>, _>>()?;
-                let login = format!("redis://{login}localhost/{database}").into_connection_info()?;
-                let login = login.redis_settings();
-                let mut client = SentinelClientBuilder::new(hosts, name, SentinelServerType::Master)?;
-                client = client.set_client_to_redis_db(login.db());
-                if let Some(user) = login.username() {
-                    client = client.set_client_to_redis_username(user);
-                }
-                if let Some(password) = login.password() {
-                    client = client.set_client_to_redis_password(password);
-                }
-                Ok(Self::Sentinel(tokio::sync::Mutex::new(client.build()?)))
+            "+sentinel" => Self::sentinel(wire, rest),
+            _ => Err(AddressError::Form),
+        }
+    }
+
+    fn sentinel(wire: Wire, rest: &str) -> Result<Self, AddressError> {
+        let (login, hosts, path) = parts(rest)?;
+        let (name, database) = path.split_once('/').unwrap_or((path, ""));
+        let hosts = hosts.map(|host| wire.address(host)).collect::<Result<Vec<_>, _>>()?;
+        let login = format!("redis://{login}localhost/{database}").into_connection_info()?;
+        let login = login.redis_settings();
+        let mut client = SentinelClientBuilder::new(hosts, name, SentinelServerType::Master)?;
+        client = client.set_client_to_redis_db(login.db());
+        if wire == Wire::Tls {
+            client = client.set_client_to_redis_tls_mode(TlsMode::Secure);
+            client = client.set_client_to_sentinel_tls_mode(TlsMode::Secure);
+        }
+        if let Some(user) = login.username() {
+            client = client.set_client_to_redis_username(user);
+        }
+        if let Some(password) = login.password() {
+            client = client.set_client_to_redis_password(password);
+        }
+        Ok(Self::Sentinel(tokio::sync::Mutex::new(client.build()?)))
+    }
+}
+
+/// What carries the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wire {
+    Plain,
+    /// Whom the system trusts is trusted; `SSL_CERT_FILE` names others.
+    Tls,
+}
+
+impl Wire {
+    /// What a scheme asks for, and what stands behind its first word.
+    fn of(scheme: &str) -> Result<(Self, &str), AddressError> {
+        let (word, kind) = scheme.split_at(scheme.find('+').unwrap_or(scheme.len()));
+        match word {
+            "redis" | "valkey" => Ok((Self::Plain, kind)),
+            "rediss" | "valkeys" => {
+                // The first one counts, and all are the same.
+                let _ = rustls::crypto::ring::default_provider().install_default();
+                Ok((Self::Tls, kind))
             }
             _ => Err(AddressError::Form),
         }
+    }
+
+    fn scheme(self) -> &'static str {
+        match self {
+            Self::Plain => "redis",
+            Self::Tls => "rediss",
+        }
+    }
+
+    fn address(self, text: &str) -> Result<ConnectionAddr, AddressError> {
+        let (host, port) = text.rsplit_once(':').ok_or(AddressError::Form)?;
+        let (host, port) = (host.to_owned(), port.parse().map_err(|_| AddressError::Form)?);
+        Ok(match self {
+            Self::Plain => ConnectionAddr::Tcp(host, port),
+            Self::Tls => ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None },
+        })
     }
 }
 
@@ -69,11 +114,6 @@ fn parts(rest: &str) -> Result<(&str, impl Iterator<Item = &str>, &str), Address
         return Err(AddressError::Form);
     }
     Ok((login, hosts.split(','), path))
-}
-
-fn host_and_port(text: &str) -> Result<ConnectionAddr, AddressError> {
-    let (host, port) = text.rsplit_once(':').ok_or(AddressError::Form)?;
-    Ok(ConnectionAddr::Tcp(host.to_owned(), port.parse().map_err(|_| AddressError::Form)?))
 }
 
 /// A connection may take as many times the budget of a call.
@@ -97,9 +137,13 @@ mod tests {
             ("redis+sentinel://a:26379,b:26379/main", "sentinel"),
             ("redis+sentinel://user:se@cret@a:26379/main/3", "sentinel"),
             ("redis+cluster://127.0.0.1:7000,127.0.0.1:7001", "cluster"),
+            ("rediss://user:secret@127.0.0.1:6379", "single"),
+            ("valkeys+sentinel://user:secret@a:26379/main", "sentinel"),
+            ("rediss+cluster://user:secret@a:7000,b:7000", "cluster"),
             ("redis+cluster://,127.0.0.1:7001", "refused"),
             ("redis+sentinel://a/main", "refused"),
             ("redis+ring://a:1", "refused"),
+            ("redisss://a:1", "refused"),
             ("http://127.0.0.1", "refused"),
             ("127.0.0.1:6379", "refused"),
         ] {

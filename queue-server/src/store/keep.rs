@@ -2,12 +2,15 @@
 
 use super::HostedRoom;
 use shared::{
-    ids::EventId,
+    ids::{Epoch, EventId},
     room::{RecordError, RecordKey, RecordValue, Room},
 };
 
 /// Everything that is kept of one room.
 pub(super) type Records = Vec<(RecordKey, RecordValue)>;
+
+/// A file as it was at one moment.
+pub(super) type Frozen = redb::ReadTransaction;
 
 /// Keeps the records of rooms.
 pub(super) trait Keep: Send + 'static {
@@ -19,8 +22,18 @@ pub(super) trait Keep: Send + 'static {
     /// Whether the rooms may be asked now.
     fn mandate(&self) -> Mandate;
 
+    /// The latest epoch of a room that was told of by others.
+    fn seen_epoch(&self, _event: &EventId) -> Option<Epoch> {
+        None
+    }
+
     /// Everything that is kept of one room, for whoever has the mandate of this term.
     fn read(&mut self, term: u64, event: &EventId) -> Result<Records, Self::Error>;
+
+    /// Everything that is durable, as it is now, for a copy; `None` where others make copies.
+    fn frozen(&mut self) -> Option<Frozen> {
+        None
+    }
 
     /// Makes durable what has changed in the rooms, which were read in this term and stand in the order of `hosted`.
     fn commit(

@@ -2,11 +2,14 @@
 
 use super::{
     HostedRoom,
-    keep::{Broken, Keep, Mandate},
+    keep::{Broken, Frozen, Keep, Mandate},
 };
-use crate::clock::Clock;
-use shared::{room::Room, time::Timestamp};
-use tokio::sync::mpsc;
+use crate::{
+    clock::Clock,
+    plant::{self, ServerFault},
+};
+use shared::{ids::Epoch, room::Room, time::Timestamp};
+use tokio::sync::{mpsc, oneshot};
 use tracing::{debug, error, info};
 
 /// What the writer is asked to do.
@@ -17,6 +20,8 @@ pub(super) enum Message {
     },
     /// Whether it may run the rooms has changed.
     Look,
+    /// A copy is to be made of what is durable.
+    Freeze(oneshot::Sender<Option<Frozen>>),
     Close,
     Crash,
 }
@@ -81,6 +86,7 @@ impl<K: Keep> Writer<K> {
                 match message {
                     Message::Apply { room, run } => self.apply(room, run),
                     Message::Look => drop(self.rooms()),
+                    Message::Freeze(asked) => drop(asked.send(self.keep.frozen())),
                     Message::Close => {
                         self.commit();
                         return;
@@ -100,7 +106,8 @@ impl<K: Keep> Writer<K> {
         let now = self.clock.now();
         let Some(room) = self.rooms().and_then(|rooms| rooms.get_mut(index)) else { return };
         let reply = run(room, now);
-        if room.must_commit() || self.owes {
+        let must_wait = room.must_commit() || self.owes;
+        if must_wait && !plant::has(ServerFault::AnswerEarly) {
             self.held.push(reply);
         } else {
             reply();
@@ -180,7 +187,9 @@ fn read_back<K: Keep>(keep: &mut K, term: u64, hosted: &[HostedRoom]) -> Result<
         let is_new = records.is_empty();
         let mut room = Room::restore(hosted.settings.clone(), records)?.with_fault(hosted.planted);
         if is_new {
-            room.begin_in(hosted.first_epoch);
+            // Tickets of a room that was lost must not meet their numbers again.
+            let after = |seen: Epoch| Epoch(seen.0.saturating_add(1)).max(hosted.first_epoch);
+            room.begin_in(keep.seen_epoch(&hosted.event).map_or(hosted.first_epoch, after));
         } else if K::FORGETS {
             room.burn_margin();
         }
@@ -223,7 +232,9 @@ mod tests {
             _: &[HostedRoom],
             rooms: &mut [Room],
         ) -> Result<(), Broken<RecordError>> {
-            rooms.iter_mut().for_each(|room| drop(room.take_changes()));
+            for room in rooms.iter_mut() {
+                drop(room.take_changes());
+            }
             Ok(())
         }
     }

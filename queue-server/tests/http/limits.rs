@@ -60,6 +60,23 @@ async fn more_requests_at_once_than_there_is_room_for_are_refused() {
     assert_eq!(router.oneshot(third).await.unwrap().status(), 401);
 }
 
+#[tokio::test]
+async fn joins_beyond_their_bound_are_refused_and_nothing_else_is() {
+    let server = Server::start().await;
+    let router = |joins_max| router_for(Arc::clone(&server.app), Bounds { joins_max, ..Bounds::default() });
+    let join = || Request::post(TICKET).body(Body::empty()).unwrap();
+    assert_eq!(router(1).oneshot(join()).await.unwrap().status(), 200, "at the limit");
+    let refused = router(0).oneshot(join()).await.unwrap();
+    assert_eq!(refused.status(), 503, "one past it");
+    assert!(refused.headers().contains_key("retry-after"));
+    let problem = to_bytes(refused.into_body(), usize::MAX).await.unwrap();
+    assert!(String::from_utf8_lossy(&problem).contains("\"OVERLOADED\""));
+    let redeem = Request::post(format!("{TICKET}/redeem")).body(Body::empty()).unwrap();
+    assert_eq!(router(0).oneshot(redeem).await.unwrap().status(), 401, "it is only without a ticket");
+    let metrics = server.app.metrics.text().unwrap();
+    assert!(metrics.contains("fairgate_shed_joins_total 1"), "{metrics}");
+}
+
 /// A body that ends when its sender is dropped.
 fn endless() -> (mpsc::Sender<Result<Bytes, io::Error>>, Body) {
     let (open, never) = mpsc::channel(1);

@@ -10,6 +10,7 @@ mod hostile;
 mod join;
 mod limits;
 mod member;
+mod metrics;
 mod openapi;
 mod operations;
 mod operator;

@@ -75,7 +75,9 @@ async fn every_reference_leads_somewhere() {
 
 fn collect_routes(path: &Path, routes: &mut BTreeSet<String>) {
     if path.is_dir() {
-        fs::read_dir(path).unwrap().for_each(|entry| collect_routes(&entry.unwrap().path(), routes));
+        for entry in fs::read_dir(path).unwrap() {
+            collect_routes(&entry.unwrap().path(), routes);
+        }
     } else if path.extension().is_some_and(|extension| extension == "rs") {
         let source = fs::read_to_string(path).unwrap();
         let named = source.split(".route(\"").skip(1).filter_map(|rest| rest.split('"').next());

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
-/// No number twice; never more inside than `capacity`; one pass for a ticket; every place and every session still there, and none of
+/// No number twice; no position that rose; never more inside than `capacity`; one pass for a ticket; every place and every session still there, and none of
 /// those that were given up. What is wrong, in words.
 pub async fn violations(fleet: &Fleet, buyers: Vec<Buyer>, capacity: usize) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
@@ -17,6 +17,9 @@ pub async fn violations(fleet: &Fleet, buyers: Vec<Buyer>, capacity: usize) -> R
     for buyer in &buyers {
         if !numbers.insert(buyer.number) {
             wrong.push(format!("number {} was given twice", buyer.number));
+        }
+        if let Some((from, to)) = buyer.rose {
+            wrong.push(format!("the position of {} rose from {from} to {to}", buyer.number));
         }
         if let Some((jti, _)) = &buyer.entered
             && !sessions.insert(jti.clone())
@@ -38,7 +41,14 @@ pub async fn violations(fleet: &Fleet, buyers: Vec<Buyer>, capacity: usize) -> R
         }
     }
     while let Some(answered) = asked.join_next().await {
-        wrong.extend(answered??);
+        match answered? {
+            Ok(found) => wrong.extend(found),
+            // The others would wait as long, and say the same.
+            Err(error) => {
+                wrong.push(format!("{error:#}"));
+                break;
+            }
+        }
         if let Some(mut buyer) = rest.next() {
             buyer.device.edge = alive;
             asked.spawn(still_true(buyer));
@@ -76,9 +86,10 @@ async fn still_true(mut buyer: Buyer) -> Result<Option<String>> {
             Ok((!is_spent).then(|| format!("{jti} was given up and may redeem again: {again}")))
         }
         (Some((jti, _)), None) => {
-            patiently(&mut buyer.device, REDEEM).await?;
+            let again = patiently(&mut buyer.device, REDEEM).await?.status;
             let now = buyer.device.pass_jti("drop");
-            Ok((now.as_ref() != Some(&jti)).then(|| format!("the session {jti} was lost")))
+            let is_there = again == 200 && now.as_ref() == Some(&jti);
+            Ok((!is_there).then(|| format!("the session {jti} was lost: {again}")))
         }
         (None, _) => {
             let number = patiently(&mut buyer.device, JOIN).await?.json()["ticketNumber"].as_u64();

@@ -33,12 +33,14 @@ pub struct Buyer {
     pub entered: Option<(String, Instant)>,
     /// When the place was given up, and whether that was acknowledged.
     pub left: Option<(Instant, bool)>,
+    /// A position that was shown, and the higher one that was shown after it.
+    pub rose: Option<(u64, u64)>,
 }
 
 impl Buyer {
     /// One who was told a place and nothing else.
     pub fn waiting(device: Device, number: u64) -> Self {
-        Self { device, number, entered: None, left: None }
+        Self { device, number, entered: None, left: None, rose: None }
     }
 }
 
@@ -52,12 +54,17 @@ impl Crowd {
             joined: Mutex::default(),
         });
         // Who does not answer is left for another server.
-        let client = reqwest::Client::builder().timeout(IMPATIENCE).build()?;
+        let impatience = if fleet.edge.is_some() { IMPATIENCE_AT_AN_EDGE } else { IMPATIENCE };
+        let client = reqwest::Client::builder().timeout(impatience).build()?;
         let mut buyers = JoinSet::new();
-        for nth in 0..count {
+        for nth in 0..count.saturating_add(WATCHERS) {
             let place = Counter { shared: Arc::clone(&shared), client: client.clone() };
             let rng = Rng::with_seed(seed.wrapping_mul(1_000).wrapping_add(u64::try_from(nth)?));
-            buyers.spawn(place.serve(fleet.addresses.clone(), pause, rng));
+            if nth < count {
+                buyers.spawn(place.serve(fleet.doors(), pause, rng));
+            } else {
+                buyers.spawn(place.watch(fleet.doors(), rng));
+            }
         }
         Ok(Self { shared, buyers })
     }
@@ -109,10 +116,11 @@ struct Counter {
 impl Counter {
     async fn serve(self, addresses: Vec<SocketAddr>, pause: Duration, mut rng: Rng) -> Result<Vec<Buyer>> {
         let mut kept = Vec::new();
+        let mut asks_again = 0;
         while !self.shared.stop.load(Ordering::Relaxed) && kept.len() < BUYERS_MAX {
-            let mut anywhere = || addresses[rng.usize(..addresses.len())];
-            let server = anywhere();
-            let mut device = Device::new(&self.client, server, Ipv4Addr::LOCALHOST, Clock::start());
+            let server = addresses[rng.usize(..addresses.len())];
+            let address = somewhere(&mut rng);
+            let mut device = Device::new(&self.client, server, address, Clock::start());
             if let Some(number) = self.counted(join(&mut device)).await {
                 self.shared
                     .joined
@@ -120,9 +128,10 @@ impl Counter {
                     .unwrap_or_else(PoisonError::into_inner)
                     .push((Instant::now(), server));
                 let mut buyer = Buyer::waiting(device, number);
-                buyer.device.edge = anywhere();
+                buyer.device.edge = addresses[rng.usize(..addresses.len())];
                 self.visit(&mut buyer, &mut rng).await;
                 kept.push(buyer);
+                self.ask_again(&mut kept, &mut asks_again, &mut rng).await;
                 tokio::time::sleep(pause).await;
             } else {
                 // Sooner than they are told to, but not so that a machine with two processors does nothing but refuse.
@@ -130,6 +139,53 @@ impl Counter {
             }
         }
         Ok(kept)
+    }
+
+    /// Whoever of those that wait came first looks whether the turn has come, so that people go in and out all along.
+    async fn ask_again(&self, kept: &mut [Buyer], next: &mut usize, rng: &mut Rng) {
+        while kept.get(*next).is_some_and(|buyer| buyer.entered.is_some()) {
+            *next += 1;
+        }
+        if let Some(buyer) = kept.get_mut(*next) {
+            self.visit(buyer, rng).await;
+        }
+    }
+
+    /// Waits in line and looks at the position now and then, always at the same door.
+    async fn watch(self, addresses: Vec<SocketAddr>, mut rng: Rng) -> Result<Vec<Buyer>> {
+        let mut kept = Vec::new();
+        while !self.shared.stop.load(Ordering::Relaxed) && kept.len() < BUYERS_MAX {
+            let server = addresses[rng.usize(..addresses.len())];
+            let mut device = Device::new(&self.client, server, somewhere(&mut rng), Clock::start());
+            if let Some(number) = join(&mut device).await {
+                let mut buyer = Buyer::waiting(device, number);
+                if let Some(jti) = buyer.device.pass_jti("drop") {
+                    buyer.entered = Some((jti, Instant::now()));
+                }
+                self.look(&mut buyer).await;
+                kept.push(buyer);
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        Ok(kept)
+    }
+
+    /// Polls until the turn comes.
+    async fn look(&self, buyer: &mut Buyer) {
+        let mut shown = u64::MAX;
+        while !self.shared.stop.load(Ordering::Relaxed) {
+            tokio::time::sleep(LOOK_EVERY).await;
+            let Ok(poll) = buyer.device.get(JOIN).await else { continue };
+            let poll = poll.json();
+            if let Some(position) = poll["position"].as_u64() {
+                if position > shown {
+                    buyer.rose = Some((shown, position));
+                }
+                shown = position;
+            } else if poll["state"].is_string() {
+                return;
+            }
+        }
     }
 
     /// Enters if the turn has come, and half of those leave.
@@ -160,6 +216,12 @@ impl Counter {
     }
 }
 
+/// An address of a private network, so that no limit by address is met.
+fn somewhere(rng: &mut Rng) -> Ipv4Addr {
+    let [_, b, c, d] = rng.u32(..).to_be_bytes();
+    Ipv4Addr::new(10, b, c, d)
+}
+
 /// Three servers whose first room has this capacity, and sessions that end only when their buyer leaves.
 pub fn setup(redis_url: String, capacity: u32) -> Result<FleetSetup> {
     let mut setup = FleetSetup::demo(redis_url)?;
@@ -178,6 +240,11 @@ pub async fn join(device: &mut Device) -> Option<u64> {
 pub const JOIN: &str = "/.fairgate/events/drop/ticket";
 pub const REDEEM: &str = "/.fairgate/events/drop/ticket/redeem";
 const IMPATIENCE: Duration = Duration::from_millis(700);
+/// An edge waits for the queue server behind it.
+const IMPATIENCE_AT_AN_EDGE: Duration = Duration::from_secs(4);
+/// Buyers who only wait and look, beside the others.
+const WATCHERS: usize = 8;
+const LOOK_EVERY: Duration = Duration::from_millis(300);
 const AGAIN_AFTER: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(20);
 /// From one counter.

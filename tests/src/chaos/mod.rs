@@ -2,6 +2,8 @@
 
 mod check;
 mod crowd;
+mod ground;
+mod plants;
 mod run;
 mod scenario;
 

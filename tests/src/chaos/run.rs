@@ -2,9 +2,10 @@
 
 use super::check::violations;
 use super::crowd::{Crowd, setup};
+use super::plants::{NAMES, PLANTS};
 use super::scenario::Scenario;
 use crate::stack::fleet::Fleet;
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -21,8 +22,9 @@ pub struct Options {
     /// So many seeds, one after the other
     #[arg(long, default_value_t = 1)]
     pub seeds: u64,
-    /// A fault of the program to plant, which the checker has to find
-    #[arg(long, value_parser = PLANTS)]
+    /// A fault of the program to plant, which the checker has to find, in the scenario where it shows if none is named; or all of them,
+    /// one after the other
+    #[arg(long, value_parser = NAMES)]
     pub plant: Option<String>,
 }
 
@@ -31,6 +33,8 @@ pub struct Options {
 pub struct Summary {
     pub scenario: Scenario,
     pub seed: u64,
+    /// The fault that was planted.
+    pub plant: Option<&'static str>,
     pub faults: u32,
     /// Operations in flight when a fault struck, at the least.
     pub in_flight: u64,
@@ -40,14 +44,46 @@ pub struct Summary {
     pub took: Duration,
 }
 
+impl Options {
+    /// What is run for each seed: a scenario, and the fault that is planted in it.
+    fn runs(&self) -> Vec<(Scenario, Option<&'static str>)> {
+        let Some(plant) = self.plant.as_deref() else {
+            return self.scenarios().into_iter().map(|scenario| (scenario, None)).collect();
+        };
+        let planted = PLANTS.into_iter().filter(|(name, _)| plant == "all" || plant == *name);
+        planted.map(|(name, shows)| (self.scenario.unwrap_or(shows), Some(name))).collect()
+    }
+
+    /// The scenarios without a planted fault.
+    fn scenarios(&self) -> Vec<Scenario> {
+        self.scenario.map_or_else(|| Scenario::ALL.to_vec(), |scenario| vec![scenario])
+    }
+
+    /// Whether programs with planted faults are run.
+    pub fn needs_planted(&self) -> bool {
+        self.plant.is_some() || self.scenarios().into_iter().any(Scenario::is_skewed)
+    }
+
+    /// Whether the Worker is run.
+    pub fn needs_edge(&self) -> bool {
+        self.runs().into_iter().any(|(scenario, _)| scenario.has_edge())
+    }
+}
+
+impl Summary {
+    /// Nothing that buyers were told was taken back; with a planted fault: something was, and it was found.
+    pub fn is_good(&self) -> bool {
+        self.violations.is_empty() == self.plant.is_none()
+    }
+}
+
 /// Runs what the options ask for; `tell` hears of each run as it ends.
 pub async fn run(options: &Options, mut tell: impl FnMut(&Summary)) -> Result<Vec<Summary>> {
-    let plant = PLANTS.into_iter().find(|name| options.plant.as_deref() == Some(name));
-    let scenarios = options.scenario.map_or_else(|| Scenario::ALL.to_vec(), |scenario| vec![scenario]);
     let mut summaries = Vec::new();
     for seed in options.seed..options.seed.saturating_add(options.seeds) {
-        for scenario in &scenarios {
-            let summary = run_one(*scenario, seed, plant).await?;
+        for (scenario, plant) in options.runs() {
+            let ran = run_one(scenario, seed, plant).await;
+            let summary = ran.with_context(|| format!("{scenario:?}, seed {seed}"))?;
             tell(&summary);
             summaries.push(summary);
         }
@@ -60,7 +96,8 @@ async fn run_one(scenario: Scenario, seed: u64, plant: Option<&'static str>) -> 
     let mut rng = Rng::with_seed(seed);
     let mut ground = scenario.ground().await?;
     let mut setup = setup(ground.url(), CAPACITY)?;
-    (setup.replicas, setup.plant) = (scenario.replicas(), plant);
+    scenario.prepare(&ground, &mut setup);
+    setup.plant = plant;
     let mut fleet = Fleet::start(setup).await?;
     let crowd = Crowd::gather(&fleet, BUYERS, Duration::from_millis(1), seed)?;
     let mut in_flight = u64::MAX;
@@ -75,7 +112,7 @@ async fn run_one(scenario: Scenario, seed: u64, plant: Option<&'static str>) -> 
     let places = buyers.len();
     let violations = violations(&fleet, buyers, usize::try_from(CAPACITY)?).await?;
     let (faults, took) = (scenario.faults(), started.elapsed());
-    Ok(Summary { scenario, seed, faults, in_flight, operations, places, violations, took })
+    Ok(Summary { scenario, seed, plant, faults, in_flight, operations, places, violations, took })
 }
 
 /// Waits until so many operations are in flight that a fault counts.
@@ -93,7 +130,7 @@ async fn busy(crowd: &Crowd) -> Result<u64> {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { scenario, seed, faults, in_flight, operations, places, violations, took } = self;
+        let Self { scenario, seed, plant, faults, in_flight, operations, places, violations, took } = self;
         write!(
             f,
             "{:<20} seed {seed}: {faults} faults with at least {in_flight} operations in flight, {operations} operations, \
@@ -102,6 +139,9 @@ impl fmt::Display for Summary {
             violations.len(),
             took.as_secs_f64(),
         )?;
+        if let Some(plant) = plant {
+            write!(f, ", with {plant}: {}", if self.is_good() { "found" } else { "NOT FOUND" })?;
+        }
         for violation in violations.iter().take(VIOLATIONS_TOLD) {
             write!(f, "\n    {violation}")?;
         }
@@ -113,5 +153,3 @@ const CAPACITY: u32 = 40;
 const BUYERS: usize = 160;
 const IN_FLIGHT_MIN: u64 = 100;
 const VIOLATIONS_TOLD: usize = 10;
-/// Of the room; `shared::room::Fault` says what they are.
-const PLANTS: [&str; 3] = ["number_reissued", "bit_dropped", "door_off_by_one"];

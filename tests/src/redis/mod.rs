@@ -1,9 +1,11 @@
 //! Redis and Valkey on free loopback ports, in a directory of their own, stopped by guards.
 
 mod cluster;
+mod secure;
 mod sentinel;
 
 pub use cluster::RedisCluster;
+pub use secure::{SecureRedis, certificate_authority};
 pub use sentinel::RedisSentinel;
 
 use crate::stack::process::Process;

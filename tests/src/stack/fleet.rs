@@ -1,13 +1,15 @@
 //! Several queue servers with the same keys over one Redis, without an edge.
 
 use super::config::{Addresses, DemoConfig};
-use super::edge::edge_keys;
-use super::programs;
+use super::edge::{Edge, EdgeSetup, edge_keys};
+use super::programs::{self, Programs};
 use super::queue_server::{QueueServer, QueueServerSetup};
 use super::run_dir::RunDir;
+use crate::proxy::Proxy;
 use anyhow::{Context, Result, ensure};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// What to start.
@@ -16,21 +18,33 @@ pub struct FleetSetup {
     pub servers: usize,
     pub config: DemoConfig,
     pub redis_url: String,
+    /// Where each server reaches it, if not all by that URL.
+    pub wires: Vec<String>,
     /// Replicas that must have a change before its answer leaves.
     pub replicas: u32,
     /// Each server keeps its own rooms in its data directory instead.
     pub embedded: bool,
     /// A fault to plant in every server; the programs must be built with planted faults.
     pub plant: Option<&'static str>,
+    /// More of every server's environment.
+    pub env: Vec<(&'static str, String)>,
+    /// Servers whose clocks can be shifted; the programs must be built with planted faults.
+    pub skewed: bool,
+    /// An edge stands in front of them.
+    pub edge: bool,
 }
 
 /// The servers, running. They are dropped before their directory.
 #[derive(Debug)]
 pub struct Fleet {
+    /// It goes first, and what balances its calls with it.
+    pub edge: Option<(Edge, Proxy)>,
     pub servers: Vec<QueueServer>,
     pub addresses: Vec<SocketAddr>,
     pub client: reqwest::Client,
     pub dir: RunDir,
+    program: PathBuf,
+    is_alone: bool,
     config: DemoConfig,
 }
 
@@ -41,9 +55,13 @@ impl FleetSetup {
             servers: 3,
             config: DemoConfig::read()?,
             redis_url,
+            wires: Vec::new(),
             replicas: 0,
             embedded: false,
             plant: None,
+            env: Vec::new(),
+            skewed: false,
+            edge: false,
         })
     }
 }
@@ -51,39 +69,118 @@ impl FleetSetup {
 impl Fleet {
     /// Starts them and waits until one leads and all are ready.
     pub async fn start(setup: FleetSetup) -> Result<Self> {
-        let program = match setup.plant {
-            None => programs::queue_server()?,
-            Some(_) => programs::planted_queue_server()?,
+        let program = if setup.plant.is_some() || setup.skewed {
+            programs::planted_queue_server()?
+        } else {
+            programs::queue_server()?
         };
         let dir = RunDir::create("fleet")?;
         let addresses = free_addresses(setup.servers)?;
-        let first_data = dir.path().join("data-0");
-        edge_keys(&program, &first_data)?;
+        let keys = edge_keys(&program, &dir.path().join("data-0"))?;
         let client = reqwest::Client::builder().timeout(ANSWER_TIMEOUT).build()?;
-        let config = setup.config;
-        let mut fleet = Self { servers: Vec::new(), addresses: addresses.clone(), client, dir, config };
-        if setup.embedded {
-            fleet.configure("")?;
+        let is_alone = setup.embedded;
+        let mut config = setup.config.clone();
+        let balanced = if setup.edge {
+            let [edge, shop] = super::free_addresses()?;
+            config.trust_this_machine()?;
+            let proxy = Proxy::start(addresses.clone()).await?;
+            Some((Addresses { edge, queue_server: proxy.address, shop }, proxy))
         } else {
-            fleet.configure(&redis_store(&setup.redis_url, setup.replicas))?;
+            None
+        };
+        let servers = Vec::new();
+        let mut fleet = Self { edge: None, servers, addresses, client, dir, program, is_alone, config };
+        let store = if is_alone { String::new() } else { redis_store(&setup.redis_url, setup.replicas) };
+        fleet.configure(&store, balanced.as_ref().map(|(at, _)| *at))?;
+        for nth in 0..setup.servers {
+            fleet.start_server(nth, &setup).await?;
         }
-        for (nth, address) in addresses.into_iter().enumerate() {
-            let (config, data_dir) = (fleet.config_file(nth), fleet.data_dir(nth));
-            share_keys(&first_data, &data_dir)?;
-            let log = fleet.dir.path().join(format!("server-{nth}.log"));
-            let (program, plant) = (program.clone(), setup.plant);
-            let setup = QueueServerSetup { program, config, data_dir, log, address, plant };
-            fleet.servers.push(QueueServer::start(setup).await?);
-        }
-        if !setup.embedded {
+        if !is_alone {
             fleet.leader_among(|_| true).await?;
+        }
+        if let Some((at, proxy)) = balanced {
+            let edge = fleet.start_edge(at, keys).await?;
+            fleet.edge = Some((edge, proxy));
         }
         Ok(fleet)
     }
 
+    async fn start_server(&mut self, nth: usize, setup: &FleetSetup) -> Result<()> {
+        let (config, data_dir) = (self.config_file(nth), self.data_dir(nth));
+        share_keys(&self.data_dir(0), &data_dir)?;
+        let wire = setup.wires.get(nth).map(|url| ("FAIRGATE_STORE_URL", url.clone()));
+        let server = QueueServerSetup {
+            program: self.program.clone(),
+            config,
+            data_dir,
+            log: self.dir.path().join(format!("server-{nth}.log")),
+            address: *self.addresses.get(nth).context("no such server")?,
+            plant: setup.plant,
+            env: setup.env.iter().cloned().chain(wire).collect(),
+        };
+        self.servers.push(QueueServer::start(server).await?);
+        Ok(())
+    }
+
+    async fn start_edge(&self, at: Addresses, keys: String) -> Result<Edge> {
+        let programs = Programs::built()?;
+        let mut config = self.config.clone();
+        config.place(at)?;
+        let setup = EdgeSetup {
+            workerd: programs.workerd,
+            bundle: programs.bundle,
+            config: config.to_text()?,
+            keys,
+            address: at.edge,
+            data_dir: self.dir.path().join("limits"),
+            log: self.dir.path().join("edge.log"),
+            ready_path: "/.fairgate/jwks.json".to_owned(),
+        };
+        Edge::start(setup).await
+    }
+
+    /// A bearer key for the shop of the first room, once servers know it.
+    pub async fn access_key(&self, roles: &[&str]) -> Result<String> {
+        let mut command = Command::new(&self.program);
+        command.args(["access", "create", "--shop", "alpha", "--role", "read"]);
+        command.args(roles.iter().flat_map(|role| ["--role", role]));
+        let output = command.arg("--data-dir").arg(self.data_dir(0)).output()?;
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let key = String::from_utf8(output.stdout)?.trim().to_owned();
+        let address = self.addresses.first().context("no servers")?;
+        let asked = Instant::now();
+        loop {
+            let events = self.client.get(format!("http://{address}/v1/events")).bearer_auth(&key);
+            if events.send().await?.status().is_success() {
+                return Ok(key);
+            }
+            ensure!(asked.elapsed() < KEY_PATIENCE, "the key is not known");
+            tokio::time::sleep(ASK_EVERY).await;
+        }
+    }
+
+    /// Where buyers come in.
+    pub fn doors(&self) -> Vec<SocketAddr> {
+        self.edge.as_ref().map_or_else(|| self.addresses.clone(), |(edge, _)| vec![edge.address])
+    }
+
+    /// Takes a step of a rotation of keys, with every server restarted one after the other.
+    pub async fn rotate_keys(&mut self) -> Result<()> {
+        let first = self.data_dir(0);
+        let mut command = Command::new(&self.program);
+        let output = command.args(["keys", "rotate"]).arg("--data-dir").arg(&first).output()?;
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        for nth in 0..self.servers.len() {
+            self.servers[nth].stop().await?;
+            share_keys(&first, &self.data_dir(nth))?;
+            self.servers[nth].restart().await?;
+        }
+        Ok(())
+    }
+
     /// From their next start on the servers keep their rooms in this Redis.
     pub fn keep_in(&self, redis_url: &str) -> Result<()> {
-        self.configure(&redis_store(redis_url, 0))
+        self.configure(&redis_store(redis_url, 0), None)
     }
 
     pub fn config_file(&self, nth: usize) -> PathBuf {
@@ -94,11 +191,13 @@ impl Fleet {
         self.dir.path().join(format!("data-{nth}"))
     }
 
-    /// Writes every server's file, with `store` behind it.
-    fn configure(&self, store: &str) -> Result<()> {
+    /// Writes every server's file, with `store` behind it; `edge`: where the parts lie of which each server is one.
+    fn configure(&self, store: &str, edge: Option<Addresses>) -> Result<()> {
         for (nth, address) in self.addresses.iter().enumerate() {
             let mut config = self.config.clone();
-            config.place(Addresses { edge: *address, queue_server: *address, shop: *address })?;
+            let alone = Addresses { edge: *address, queue_server: *address, shop: *address };
+            config.place(edge.unwrap_or(alone))?;
+            config.top("server", "listen", address.to_string())?;
             config.append(store)?;
             std::fs::write(self.config_file(nth), config.to_text()?)?;
         }
@@ -107,6 +206,9 @@ impl Fleet {
 
     /// The index of a server that leads, waited for; only servers for which `may` holds are asked.
     pub async fn leader_among(&self, may: impl Fn(usize) -> bool) -> Result<usize> {
+        if self.is_alone {
+            return Ok(0);
+        }
         let asked = Instant::now();
         loop {
             for nth in (0..self.addresses.len()).filter(|nth| may(*nth)) {
@@ -150,5 +252,6 @@ fn free_addresses(count: usize) -> Result<Vec<SocketAddr>> {
 const KEYS: &str = "keys.toml";
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(6);
 const PROBE_TIMEOUT: Duration = Duration::from_millis(200);
+const KEY_PATIENCE: Duration = Duration::from_secs(10);
 const LEAD_PATIENCE: Duration = Duration::from_secs(20);
 const ASK_EVERY: Duration = Duration::from_millis(20);

@@ -83,6 +83,7 @@ impl Stack {
             log: dir.path().join("queue-server.log"),
             address: queue_server,
             plant: setup.plant,
+            env: Vec::new(),
         })
         .await?;
         let edge = Edge::start(EdgeSetup {

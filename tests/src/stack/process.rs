@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// One running part. It is killed when dropped; on Linux the kernel also kills it when this program dies in any way.
 #[derive(Debug)]
@@ -61,6 +61,34 @@ impl Process {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())
+    }
+
+    /// Asks it to end (`SIGTERM`), and waits until it has.
+    pub async fn stop(mut self, patience: Duration) -> Result<()> {
+        self.signal(Signal::TERM)?;
+        let asked = Instant::now();
+        while self.child.try_wait()?.is_none() {
+            anyhow::ensure!(asked.elapsed() < patience, "{} does not end:\n{}", self.name, self.log_tail());
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        Ok(())
+    }
+
+    /// Lets no file of its grow, as a full disk does (util-linux' `prlimit`), or lets them grow again.
+    pub fn limit_files(&self, is_full: bool) -> Result<()> {
+        let limit = if is_full { "--fsize=1:" } else { "--fsize=unlimited:" };
+        let status = Command::new("prlimit").args(["--pid", &self.child.id().to_string(), limit]).status();
+        let status = status.context("cannot run `prlimit`, of util-linux")?;
+        anyhow::ensure!(status.success(), "cannot limit the files of {}", self.name);
+        Ok(())
+    }
+
+    /// Bytes of memory that it has in use, as Linux tells it.
+    pub fn memory_bytes(&self) -> Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kb = line.and_then(|line| line.split_whitespace().next()).context("no size is told")?;
+        Ok(kb.parse::<u64>()?.saturating_mul(1_024))
     }
 
     /// Fails, with the end of what it printed, when it has ended by itself.
@@ -140,6 +168,7 @@ fn spawn(command: Command) -> io::Result<Child> {
 
 const SETPRIV: &str = "/usr/bin/setpriv";
 const ASK_EVERY: Duration = Duration::from_millis(50);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 const ASK_TIMEOUT: Duration = Duration::from_secs(2);
 const TAIL_LINES: usize = 40;
 

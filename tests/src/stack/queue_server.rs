@@ -18,6 +18,8 @@ pub struct QueueServerSetup {
     pub address: SocketAddr,
     /// A fault to plant; the program must be built with the feature `plant`.
     pub plant: Option<&'static str>,
+    /// More of its environment.
+    pub env: Vec<(&'static str, String)>,
 }
 
 /// A queue server, running or killed.
@@ -49,15 +51,42 @@ impl QueueServer {
     pub async fn restart(&mut self) -> Result<()> {
         self.process = None;
         let setup = &self.setup;
-        let mut command = Command::new(&setup.program);
+        // Who may write no more shall be told so, and not be ended by it.
+        let mut command = Command::new("sh");
+        command.args(["-c", r#"trap "" XFSZ; exec "$0" "$@""#]).arg(&setup.program);
         command.arg("serve").arg("--config").arg(&setup.config).arg("--data-dir").arg(&setup.data_dir);
         if let Some(fault) = setup.plant {
             command.env("FAIRGATE_PLANT", fault);
         }
+        command.envs(setup.env.iter().map(|(name, value)| (name, value)));
         let mut process = Process::start("the queue server", &command, &setup.log)?;
         process.wait_for(&format!("{}/readyz", self.url()), START_PATIENCE).await?;
         self.process = Some(process);
         Ok(())
+    }
+
+    /// `SIGTERM`, and waits until it has ended in order.
+    pub async fn stop(&mut self) -> Result<()> {
+        match self.process.take() {
+            Some(process) => process.stop(STOP_PATIENCE).await,
+            None => Ok(()),
+        }
+    }
+
+    /// From its next start on its wall clock is so many seconds ahead, negative: behind. Heeded by planted programs.
+    pub fn shift_clock(&mut self, ahead_s: i64) {
+        self.setup.env.retain(|(name, _)| *name != CLOCK_AHEAD_S);
+        self.setup.env.push((CLOCK_AHEAD_S, ahead_s.to_string()));
+    }
+
+    /// As if its disk were full: no file grows, until space returns.
+    pub fn fill_disk(&self, is_full: bool) -> Result<()> {
+        self.running()?.limit_files(is_full)
+    }
+
+    /// Bytes of memory that it has in use.
+    pub fn memory_bytes(&self) -> Result<u64> {
+        self.running()?.memory_bytes()
     }
 
     /// Fails when it has ended by itself.
@@ -99,6 +128,8 @@ fn requests_by_route(metrics: &str) -> BTreeMap<String, u64> {
 }
 
 const START_PATIENCE: Duration = Duration::from_secs(15);
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
+const CLOCK_AHEAD_S: &str = "FAIRGATE_CLOCK_AHEAD_S";
 
 #[cfg(test)]
 mod tests {

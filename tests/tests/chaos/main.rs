@@ -1,4 +1,6 @@
-//! Chaos: the queue server is killed (`SIGKILL`) while buyers are joining, waiting and inside.
+//! Chaos: faults of every kind among a crowd; and the queue server is killed (`SIGKILL`) while buyers are joining, waiting and inside.
+
+mod scenarios;
 
 use clap::{Args, FromArgMatches};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use serde_json::json;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
-use tests::chaos::{Crowd, JOIN, setup, violations};
+use tests::chaos::{Crowd, JOIN, REDEEM, setup, violations};
 use tests::device::{Clock, Device};
 use tests::redis::{RedisSentinel, RedisServer};
 use tests::stack::fleet::Fleet;
@@ -40,6 +40,34 @@ async fn a_redis_that_comes_back_empty_is_written_anew_by_the_living_leader() {
     let buyers = crowd.go_home().await.unwrap();
     let wrong = violations(&fleet, buyers, CAPACITY as usize).await.unwrap();
     assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_is_lost_with_its_leader_gives_no_number_twice() {
+    let mut redis = RedisServer::start().await.unwrap();
+    let mut fleet = Fleet::start(setup(redis.url(), CAPACITY).unwrap()).await.unwrap();
+    let mut device = Device::new(&fleet.client, fleet.addresses[0], Ipv4Addr::LOCALHOST, Clock::start());
+    device.post(JOIN, &json!({})).await.unwrap();
+    let first = epoch(&device).unwrap();
+    // The other servers have seen a snapshot by then.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let leader = fleet.leader_among(|_| true).await.unwrap();
+    fleet.servers[leader].kill();
+    redis.restart().await.unwrap();
+    let next = fleet.leader_among(|nth| nth != leader).await.unwrap();
+    let mut newcomer = Device::new(&fleet.client, fleet.addresses[next], Ipv4Addr::LOCALHOST, Clock::start());
+    let asked = Instant::now();
+    while newcomer.pass_jti("drop").is_none() {
+        assert!(asked.elapsed() < Duration::from_secs(5), "nobody enters");
+        newcomer.post(JOIN, &json!({})).await.unwrap();
+        newcomer.post(REDEEM, &json!({})).await.unwrap();
+    }
+    assert!(epoch(&newcomer).unwrap() > first, "{:?}", newcomer.pass_jti("drop"));
+}
+
+/// The epoch of the place that a device is inside with.
+fn epoch(device: &Device) -> Option<u16> {
+    device.pass_jti("drop")?.split(':').nth(1)?.parse().ok()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,13 +3,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod backup;
 mod failover;
 mod format;
 mod forward;
 #[path = "../../../queue-server/tests/stores/history.rs"]
 mod history;
+mod logs;
 mod moving;
 mod parity;
+mod secure;
 mod takeover;
 
 use shared::room::{LaneSettings, RoomSettings};

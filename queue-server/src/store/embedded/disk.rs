@@ -5,7 +5,7 @@ use crate::{
     store::{
         HostedRoom,
         format::{FORMAT, StoredRecords, brought_forward},
-        keep::{Broken, Keep, Mandate, Records},
+        keep::{Broken, Frozen, Keep, Mandate, Records},
     },
 };
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
@@ -39,6 +39,10 @@ impl Keep for Disk {
         let decode =
             |(key, value): (&Vec<u8>, &Vec<u8>)| Ok((RecordKey::decode(key)?, RecordValue::decode(value)?));
         bytes.iter().map(decode).collect()
+    }
+
+    fn frozen(&mut self) -> Option<Frozen> {
+        self.0.database().ok()?.begin_read().ok()
     }
 
     /// All or none. After an error the database is closed, and opened again when it is next needed.
@@ -95,6 +99,23 @@ fn read_event(database: &Database, event: &EventId) -> Result<StoredRecords, red
         records.insert(key.to_vec(), value.value().to_vec());
     }
     Ok(records)
+}
+
+/// Puts all records of a file that was frozen into a new one; how many.
+pub(super) fn copy(frozen: &Frozen, to: Opener) -> Result<u64, OpenError> {
+    let mut copy = Disk::open(to)?;
+    let from = frozen.open_table(RECORDS).map_err(redb::Error::from)?;
+    let transaction = copy.0.database()?.begin_write().map_err(redb::Error::from)?;
+    let mut table = transaction.open_table(RECORDS).map_err(redb::Error::from)?;
+    let mut count = 0_u64;
+    for record in from.iter().map_err(redb::Error::from)? {
+        let (key, value) = record.map_err(redb::Error::from)?;
+        table.insert(key.value(), value.value()).map_err(redb::Error::from)?;
+        count = count.saturating_add(1);
+    }
+    drop(table);
+    transaction.commit().map_err(redb::Error::from)?;
+    Ok(count)
 }
 
 fn write(database: &Database, changed: &[(&EventId, Changes)]) -> Result<(), OpenError> {

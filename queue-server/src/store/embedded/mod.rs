@@ -6,7 +6,7 @@
 mod disk;
 
 use super::{
-    keep::{Keep, Records},
+    keep::{Frozen, Keep, Records},
     kept::{HostedRoom, KeptRoom, WriterThread},
     writer::{Message, Writer},
 };
@@ -14,9 +14,10 @@ use crate::{
     clock::Clock,
     database::{OpenError, Opener, opener},
 };
-use disk::Disk;
+use disk::{Disk, copy};
 use shared::ids::EventId;
 use std::{fs, io, path::Path, sync::Arc};
+use tokio::sync::{mpsc, oneshot};
 
 /// The store of one data directory.
 pub struct EmbeddedStore(WriterThread);
@@ -39,6 +40,11 @@ impl EmbeddedStore {
         self.0.room(event)
     }
 
+    /// For copies of it while it runs.
+    pub(crate) fn freezer(&self) -> Freezer {
+        Freezer(self.0.queue().clone())
+    }
+
     /// Makes everything durable and ends the writer. Later operations are `Unavailable`.
     pub async fn close(self) {
         self.0.end(Message::Close).await;
@@ -48,6 +54,43 @@ impl EmbeddedStore {
     pub async fn crash(self) {
         self.0.end(Message::Crash).await;
     }
+}
+
+/// Freezes the file of a running store.
+#[derive(Clone)]
+pub(crate) struct Freezer(mpsc::Sender<Message>);
+
+impl Freezer {
+    /// What is durable now; `None`: the writer has ended or its disk fails. Not for a task: it waits.
+    pub(crate) fn freeze(&self) -> Option<Frozen> {
+        let (frozen, wait) = oneshot::channel();
+        self.0.blocking_send(Message::Freeze(frozen)).ok()?;
+        wait.blocking_recv().ok().flatten()
+    }
+}
+
+/// Copies what was frozen into a new file, which is there whole or not at all; how many records.
+pub(crate) fn copy_of_frozen(frozen: &Frozen, to: &Path) -> Result<u64, OpenError> {
+    let unwritable = |error| OpenError::Unwritable { path: to.display().to_string(), error };
+    let (Some(dir), Some(name)) = (to.parent(), to.file_name()) else {
+        return Err(unwritable(io::ErrorKind::InvalidInput.into()));
+    };
+    let partial = format!("{}.partial", name.to_string_lossy());
+    // What an earlier try has left is no copy.
+    let _ = fs::remove_file(dir.join(&partial));
+    let records = copy(frozen, opener(dir, &partial))?;
+    fs::rename(dir.join(partial), to).map_err(unwritable)?;
+    Ok(records)
+}
+
+/// As [`copy_of_frozen`], of a data directory whose owner is the caller.
+pub(crate) fn copy_of_stopped(data_dir: &Path, to: &Path) -> Result<u64, OpenError> {
+    // What is frozen can be read as long as its file is open.
+    let mut disk = Disk::open(opener(data_dir, FILE_NAME))?;
+    let frozen = disk.frozen();
+    let failed =
+        || OpenError::Unwritable { path: data_dir.display().to_string(), error: io::ErrorKind::Other.into() };
+    copy_of_frozen(&frozen.ok_or_else(failed)?, to)
 }
 
 /// What a data directory keeps of one room; its owner holds the directory.

@@ -43,6 +43,7 @@ impl Board {
 
     async fn write(&self) -> Result<(), LinkError> {
         let Some(published) = self.room.published() else { return Ok(()) };
+        self.leadership.see_epoch(&self.room.event, published.snapshot.epoch);
         let mut set = redis::cmd("SET");
         set.arg(&self.keys.snapshot).arg(&published.json[..]).arg("PX").arg(LIFE_MS);
         self.ask(&set).await.map(drop)
@@ -55,6 +56,9 @@ impl Board {
             && let Err(error) = self.room.follow(&json)
         {
             debug!(%error, event = %self.room.event, "what was published is no snapshot");
+        }
+        if let Some(published) = self.room.published() {
+            self.leadership.see_epoch(&self.room.event, published.snapshot.epoch);
         }
         Ok(())
     }

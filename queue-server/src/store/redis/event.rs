@@ -4,9 +4,12 @@ use super::{
     keys::EventKeys,
     wire::{Committed, KeepError, Wire},
 };
-use crate::store::{
-    format::{FORMAT, StoredRecords, brought_forward},
-    keep::Records,
+use crate::{
+    plant::{self, ServerFault},
+    store::{
+        format::{FORMAT, StoredRecords, brought_forward},
+        keep::Records,
+    },
 };
 use redis::ToRedisArgs;
 use shared::room::{Changes, RecordKey, RecordValue, Room};
@@ -67,6 +70,9 @@ impl KeptEvent {
     /// Notes what has changed; whether a commit is due.
     pub(crate) fn note(&mut self, changes: &Changes) -> Result<bool, KeepError> {
         for (key, value) in &changes.records {
+            if is_forgotten(key) {
+                continue;
+            }
             let value = value.as_ref().map(RecordValue::encode).transpose()?;
             self.owed.insert(key.encode()?, value);
         }
@@ -90,9 +96,15 @@ impl KeptEvent {
         }
         self.commits = (least, next);
         let keys = [self.keys.head.clone(), self.keys.records.clone()];
-        match wire.commit(&keys, &arguments.0)? {
-            Committed::Done => {}
-            Committed::Other => {
+        match wire.commit(&keys, &arguments.0) {
+            Err(KeepError::Overtaken { by }) if plant::has(ServerFault::FenceIgnored) => {
+                let forced = Author { term: by.saturating_add(1), ..author };
+                self.replace(wire, forced, &room.records())?;
+            }
+            Err(error) => return Err(error),
+            Ok(Committed::Done) => {}
+            Ok(Committed::Other) if plant::has(ServerFault::LossUnnoticed) => {}
+            Ok(Committed::Other) => {
                 tracing::warn!(
                     records = self.keys.records,
                     "Redis has lost commits; everything is written anew"
@@ -139,6 +151,16 @@ impl KeptEvent {
     /// What was confirmed must be confirmed again.
     pub(crate) fn repeat(&mut self) {
         self.must_repeat = true;
+    }
+}
+
+/// Whether a planted fault keeps a record from being written.
+fn is_forgotten(key: &RecordKey) -> bool {
+    match key {
+        RecordKey::Lane(_) => plant::has(ServerFault::ReservationUnwritten),
+        RecordKey::Session(_) => plant::has(ServerFault::SessionsUnwritten),
+        RecordKey::Spent(..) => plant::has(ServerFault::BitsUnwritten),
+        _ => false,
     }
 }
 

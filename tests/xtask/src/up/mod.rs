@@ -59,6 +59,7 @@ async fn start(progress: &Progress, layout: &Layout) -> Result<Parts> {
         log: fresh_log(&logs.join("queue-server.log"))?,
         address: layout.queue_server,
         plant: None,
+        env: Vec::new(),
     };
     let queue_server =
         progress.step_async("start the queue server", QueueServer::start(queue_server)).await?;
