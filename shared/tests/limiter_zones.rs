@@ -41,6 +41,19 @@ proptest! {
         };
         prop_assert!(shortest <= length && length <= longest, "{length:?}");
     }
+
+    /// A host without rules counts as one that has them, by what it was told the day before.
+    #[test]
+    fn a_zone_that_is_told_has_the_same_days_and_months(
+        zone in zone(),
+        at_s in 200_000_000..4_000_000_000_u64,
+        calendar in prop_oneof![Just(Calendar::Day), Just(Calendar::Month)],
+    ) {
+        let now = Timestamp::from_micros(at_s * 1_000_000);
+        let told = zone.told(now.saturating_sub(34 * 24 * HOUR));
+        prop_assert_eq!(calendar.period(told, now), calendar.period(zone, now), "{}", told.name());
+        prop_assert_eq!(Zone::parse(&told.name()), Ok(told));
+    }
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! The configuration as edges fetch it: the text of the file, with the settings that shops were given through the API as if
-//! their parts of the file said so.
+//! their parts of the file said so, and with the clocks of its time zones, whose rules no edge has.
 
 mod own_settings;
+mod zones;
 
 use crate::limits::InForce;
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
+use shared::time::Timestamp;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// One version of the document.
@@ -23,8 +25,17 @@ pub struct LiveDocument(RwLock<Versions>);
 #[derive(Debug)]
 struct Versions {
     file: Arc<ConfigDocument>,
-    /// The last one that was told with settings of shops, and the tag of the limits that it tells.
-    told: Option<(String, Arc<ConfigDocument>)>,
+    /// The last one that tells more than the file.
+    told: Option<Told>,
+}
+
+#[derive(Debug)]
+struct Told {
+    /// The tag of the limits that it tells.
+    limits: String,
+    /// The day of UTC, counted from 1970, on which its clocks were told.
+    day: u64,
+    document: Arc<ConfigDocument>,
 }
 
 impl ConfigDocument {
@@ -41,24 +52,28 @@ impl LiveDocument {
         Self(RwLock::new(Versions { file: Arc::new(file), told: None }))
     }
 
-    /// What edges are told while these limits are in force.
-    pub fn current(&self, in_force: &InForce) -> Arc<ConfigDocument> {
+    /// What edges are told at `now`, while these limits are in force.
+    pub fn current(&self, in_force: &InForce, now: Timestamp) -> Arc<ConfigDocument> {
         let versions = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        if in_force.overrides.is_empty() {
+        if in_force.overrides.is_empty() && !zones::are_named(&in_force.config) {
             return Arc::clone(&versions.file);
         }
-        if let Some((_, told)) = versions.told.as_ref().filter(|(etag, _)| *etag == in_force.etag) {
-            return Arc::clone(told);
+        let day = now.as_secs() / DAY_S;
+        let is_current = |told: &&Told| told.limits == in_force.etag && told.day == day;
+        if let Some(told) = versions.told.as_ref().filter(is_current) {
+            return Arc::clone(&told.document);
         }
         let file = Arc::clone(&versions.file);
         drop(versions);
-        let text = own_settings::written_into(&file.text, in_force);
-        let told = text.map_or_else(|| Arc::clone(&file), |text| Arc::new(ConfigDocument::new(text)));
+        let text =
+            own_settings::written_into(&file.text, in_force, Timestamp::from_millis(day * DAY_S * 1000));
+        let document = text.map_or_else(|| Arc::clone(&file), |text| Arc::new(ConfigDocument::new(text)));
         let mut versions = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if Arc::ptr_eq(&versions.file, &file) {
-            versions.told = Some((in_force.etag.clone(), Arc::clone(&told)));
+            let limits = in_force.etag.clone();
+            versions.told = Some(Told { limits, day, document: Arc::clone(&document) });
         }
-        told
+        document
     }
 
     /// From now on edges are given this version of the file.
@@ -67,3 +82,5 @@ impl LiveDocument {
         *versions = Versions { file: Arc::new(file), told: None };
     }
 }
+
+const DAY_S: u64 = 86_400;

@@ -1,15 +1,17 @@
 //! A shop's own settings of a policy as the file writes them: a `[[shop.policy]]`.
 
+use super::zones;
 use crate::limits::InForce;
 use shared::{
     config::{Config, PolicyConfig},
     limiter::{Inheritance, Policy, PolicySettings as Settings, calendar::Calendar},
+    time::Timestamp,
 };
 use toml::{Table, Value};
 use tracing::warn;
 
-/// The file with what is in force beside it; `None` where it cannot be told, and edges go by the file alone.
-pub(super) fn written_into(text: &str, in_force: &InForce) -> Option<String> {
+/// The file with what is in force beside it, as edges read it on `day`; `None` where it cannot be told, and edges go by the file alone.
+pub(super) fn written_into(text: &str, in_force: &InForce, day: Timestamp) -> Option<String> {
     let mut file: Table = toml::from_str(text).ok()?;
     for (shop, policy) in in_force.overrides.keys() {
         let Some(own) = in_force.config.shop(shop).and_then(|shop| shop.policy(policy)) else { continue };
@@ -19,6 +21,7 @@ pub(super) fn written_into(text: &str, in_force: &InForce) -> Option<String> {
             warn!(shop, policy, "no file can say these numbers: edges go by those of the file");
         }
     }
+    zones::tell(&mut file, day);
     let text = toml::to_string(&file).ok()?;
     match Config::parse("the configuration with the settings of shops", &text) {
         Ok(_) => Some(text),

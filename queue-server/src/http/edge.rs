@@ -48,7 +48,7 @@ pub(super) async fn report(State(app): State<Arc<App>>, call: Call) -> Response 
 
 fn config_document(app: &App, call: &Call) -> Result<Response, Refusal> {
     must_be_edge(call)?;
-    let document = app.document.current(&app.limits.live.now());
+    let document = app.document.current(&app.limits.live.now(), app.clock.now());
     let mut response = if is_known(call.header(header::IF_NONE_MATCH), &document.etag) {
         empty(StatusCode::NOT_MODIFIED)
     } else {

@@ -142,7 +142,7 @@ async fn policies_and_coverage_are_told() {
 #[tokio::test]
 async fn edges_are_told_what_shops_have_of_their_own() {
     let server = Server::start();
-    let document = || server.app.document.current(&server.app.limits.live.now());
+    let document = || server.app.document.current(&server.app.limits.live.now(), server.app.clock.now());
     server.app.document.replace(ConfigDocument::new(CONFIG.to_owned()));
     let told = |policy: &str| {
         let config = Config::parse("told", &document().text).unwrap();

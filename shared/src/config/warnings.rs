@@ -1,8 +1,6 @@
 //! What a configuration may say, and most likely does not mean.
 
 use super::{Config, RouteConfig, RouteKind, ShopConfig};
-use crate::limiter::Policy;
-use crate::limiter::zone::Zone;
 
 impl Config {
     /// Sentences about settings that are legal and most likely a mistake.
@@ -13,17 +11,6 @@ impl Config {
                 "site.trusted_proxies holds {everybody}: whoever connects may choose the address that limits count by; \
                  name your proxies"
             ));
-        }
-        for policy in &self.policies {
-            if let Policy::LongQuota(quota) = policy.limiter
-                && quota.zone() != Zone::UTC
-            {
-                warnings.push(format!(
-                    "policy {}: days of {} are for the limit service alone: an edge has no time zones, and refuses this file",
-                    policy.name,
-                    quota.zone().name()
-                ));
-            }
         }
         for shop in &self.shops {
             if self.shop_of_host(shop.origin.authority()).is_some() {
@@ -84,24 +71,6 @@ mod tests {
         for (warning, expected) in warnings.iter().zip(expected) {
             assert!(warning.contains(expected), "{warning}");
         }
-    }
-
-    #[cfg(feature = "zones")]
-    #[test]
-    fn a_zone_that_no_edge_has_is_told() {
-        let policy = |zone: &str| {
-            format!(
-                "[[policy]]\nname = \"day\"\nkey = \"client\"\nalgorithm = \"long_quota\"\nlimit = 5\nper = \"day\"\nzone = \"{zone}\"\n\n[[shop]]"
-            )
-        };
-        let with =
-            |zone: &str| Config::parse("f", &DEMO.replacen("[[shop]]", &policy(zone), 1)).unwrap().warnings();
-        assert_eq!(with("UTC"), Vec::<String>::new());
-        let warnings = with("asia/taipei");
-        assert!(
-            matches!(&warnings[..], [only] if only.starts_with("policy day: days of Asia/Taipei")),
-            "{warnings:?}"
-        );
     }
 
     #[test]

@@ -199,7 +199,7 @@ impl From<Policy> for PolicySettings {
             Policy::LongQuota(policy) => Self::LongQuota {
                 limit: policy.limit(),
                 calendar: policy.calendar(),
-                zone: policy.zone().name().to_owned(),
+                zone: policy.zone().name().into_owned(),
             },
             Policy::Concurrency(policy) => {
                 Self::Concurrency { permits: policy.permits(), life_us: micros(policy.life()) }

@@ -1,6 +1,6 @@
 //! What a decision on Redis costs beside the cheapest thing that Redis does, through the same client and in one run.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -14,7 +14,7 @@ use shared::limiter::key::Key;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-use crate::figure::Figure;
+use crate::figure::{Figure, median};
 
 /// One connection that waits for each answer, and fifty of them; to the Redis of `url`, which is ours alone.
 pub(crate) fn figures(rounds: usize, url: &str) -> Result<Vec<Figure>> {
@@ -30,8 +30,13 @@ pub(crate) fn figures(rounds: usize, url: &str) -> Result<Vec<Figure>> {
             figures.push(compare(name, at_most, rounds, callers, [Work::OneKey, Work::Increment]).await?);
             let name = format!("two keys against one on Redis, {connections}");
             figures.push(compare(name, 1.3, rounds, callers, [Work::TwoKeys, Work::OneKey]).await?);
-            let name = format!("an empty script against INCR, {connections}");
-            figures.push(compare(name, None, rounds, callers, [Work::EmptyScript, Work::Increment]).await?);
+            for (what, floor) in [
+                ("an empty script", Work::EmptyScript),
+                ("a script of TIME, GET and SET alone", Work::BareCalls),
+            ] {
+                let name = format!("{what} against INCR, {connections}");
+                figures.push(compare(name, None, rounds, callers, [floor, Work::Increment]).await?);
+            }
         }
         figures.push(alone.keys_without_expiry().await?);
         Ok(figures)
@@ -42,8 +47,10 @@ pub(crate) fn figures(rounds: usize, url: &str) -> Result<Vec<Figure>> {
 #[derive(Clone, Copy)]
 enum Work {
     Increment,
-    /// What any script costs: the floor of ours.
+    /// What any script costs.
     EmptyScript,
+    /// What every decision calls, without deciding: the floor of ours.
+    BareCalls,
     OneKey,
     TwoKeys,
 }
@@ -60,7 +67,9 @@ impl Callers {
     async fn connect(url: &str, count: usize) -> Result<Self> {
         let client = redis::Client::open(url)?;
         let mut connection = client.get_multiplexed_async_connection().await?;
-        redis::cmd("SCRIPT").arg("LOAD").arg("return 1").query_async::<String>(&mut connection).await?;
+        for script in ["return 1", BARE_CALLS] {
+            redis::cmd("SCRIPT").arg("LOAD").arg(script).query_async::<String>(&mut connection).await?;
+        }
         let mut callers = Vec::new();
         for _ in 0..count {
             let limits = RedisLimits::open(url, PATIENCE)?;
@@ -76,6 +85,9 @@ impl Callers {
     /// After everything else: keys of limits that would stay for ever.
     async fn keys_without_expiry(&self) -> Result<Figure> {
         let caller = self.0.first().context("nobody is connected")?;
+        for key in 0..KEYS {
+            caller.take(GcraPolicy::new(10, 1, Duration::from_hours(1))?, key, &["hour"]).await?;
+        }
         let mut connection = caller.bare.clone();
         let keys: Vec<String> = redis::cmd("KEYS").arg("fairgate1:*").query_async(&mut connection).await?;
         let mut lasting = 0;
@@ -115,27 +127,35 @@ impl Callers {
 
 impl Caller {
     async fn call(&self, work: Work, key: usize) -> Result<()> {
-        let charge = |action: &str| -> Result<Charge> {
-            // Nothing is ever refused: both sides write at each call.
-            let policy = Policy::Gcra(GcraPolicy::new(1_000_000_000, 1_000_000_000, Duration::from_secs(1))?);
-            let identity = key.to_be_bytes();
-            Ok(Charge::new(policy, Key { service: "shop", action, identity: &identity }.hash()?, 1))
-        };
-        let charges = match work {
+        match work {
             Work::Increment => {
                 let name = format!("bare:{key}");
                 redis::cmd("INCR").arg(name).query_async::<i64>(&mut self.bare.clone()).await?;
-                return Ok(());
+                Ok(())
             }
-            Work::EmptyScript => {
+            Work::EmptyScript | Work::BareCalls => {
                 let mut script = redis::cmd("EVALSHA");
-                script.arg(EMPTY_SHA1).arg(1).arg(format!("bare:{key}")).arg("").arg("").arg("1");
+                let sha1 = if matches!(work, Work::BareCalls) { bare_calls_sha1() } else { EMPTY_SHA1 };
+                script.arg(sha1).arg(1).arg(format!("bare:{key}")).arg("").arg("").arg("1");
                 script.query_async::<i64>(&mut self.bare.clone()).await?;
-                return Ok(());
+                Ok(())
             }
-            Work::OneKey => vec![charge("member")?],
-            Work::TwoKeys => vec![charge("member")?, charge("route")?],
+            // Nothing is ever refused: both sides write at each call.
+            Work::OneKey => self.take(GcraPolicy::new(BILLION, BILLION, SECOND)?, key, &["member"]).await,
+            Work::TwoKeys => {
+                self.take(GcraPolicy::new(BILLION, BILLION, SECOND)?, key, &["member", "route"]).await
+            }
+        }
+    }
+
+    /// One unit of each of these actions.
+    async fn take(&self, policy: GcraPolicy, key: usize, actions: &[&str]) -> Result<()> {
+        let identity = key.to_be_bytes();
+        let charge = |action: &&str| {
+            let key = Key { service: "shop", action, identity: &identity };
+            anyhow::Ok(Charge::new(Policy::Gcra(policy), key.hash()?, 1))
         };
+        let charges = actions.iter().map(charge).collect::<Result<Vec<_>>>()?;
         let reply = self.limits.check("shop", &CheckRequest::new(charges)?).await?;
         anyhow::ensure!(reply.value.refusal().is_none(), "refused");
         Ok(())
@@ -150,22 +170,36 @@ async fn compare(
     callers: &Callers,
     [measured, against]: [Work; 2],
 ) -> Result<Figure> {
-    let (mut samples, mut note) = (Vec::new(), String::new());
-    for round in 0..=rounds {
+    let (mut samples, mut measured_us, mut against_us) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..=rounds * SLICES {
         let (measured, against) = (callers.run(measured).await?, callers.run(against).await?);
         if round > 0 {
             samples.push(measured / against);
-            note = format!("last {measured:.1} µs against {against:.1} µs a call");
+            measured_us.push(measured);
+            against_us.push(against);
         }
     }
+    let note = format!("{:.1} µs against {:.1} µs a call", median(&measured_us), median(&against_us));
     Ok(Figure { name, unit: "ratio", at_most: at_most.into(), samples, note })
 }
+
+fn bare_calls_sha1() -> &'static str {
+    static SHA1: LazyLock<String> = LazyLock::new(|| redis::Script::new(BARE_CALLS).get_hash().to_owned());
+    &SHA1
+}
+
+const BARE_CALLS: &str =
+    "redis.call('TIME') redis.call('GET', KEYS[1]) redis.call('SET', KEYS[1], '1', 'PX', 60000) return 1";
 
 /// `return 1`.
 const EMPTY_SHA1: &str = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
 /// What PTTL says of a key that stays.
 const NO_EXPIRY: i64 = -1;
+const BILLION: u64 = 1_000_000_000;
+const SECOND: Duration = Duration::from_secs(1);
 const CONNECTIONS: usize = 50;
-const CALLS: usize = 5_000;
+/// Short slices in turns, so that whatever else the machine does falls into few pairs.
+const SLICES: usize = 5;
+const CALLS: usize = 1_000;
 const KEYS: usize = 1_000;
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -147,8 +147,8 @@ impl Algorithm {
                 let limit = limit(section);
                 let calendar = section.required("per", "\"day\" or \"month\"");
                 let calendar = calendar.and_then(|value| value.parsed(parse_calendar));
-                let zone = section.optional("zone").map_or(Some("UTC"), |value| value.text())?.to_owned();
-                Some(Settings::LongQuota { limit, calendar: calendar?, zone })
+                let zone = section.optional("zone").map_or(Some("UTC"), |value| value.text())?;
+                Some(Settings::LongQuota { limit, calendar: calendar?, zone: zone_for_here(zone).to_owned() })
             }
             Self::Concurrency => {
                 let permits = section.number("permits", 1..=1024).into();
@@ -186,6 +186,12 @@ fn window(section: &mut Section<'_>) -> Option<u64> {
 
 fn period(section: &mut Section<'_>) -> Option<u64> {
     section.span("period_ms", "period_s", SPAN_MS_MAX).map(micros)
+}
+
+/// A host without zones begins with the file as it was deployed, and counts days of UTC until a server that has them tells it
+/// of their clocks; that server has refused names that are none.
+fn zone_for_here(name: &str) -> &str {
+    if cfg!(feature = "zones") || name.starts_with('@') { name } else { "UTC" }
 }
 
 fn parse_calendar(text: &str) -> Result<Calendar, &'static str> {
