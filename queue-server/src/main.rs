@@ -10,7 +10,7 @@ use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
     start_log();
-    match Command::parse().run().and_then(print) {
+    match Command::parse().run().and_then(|said| print(&said)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("fairgate: {error:#}");
@@ -36,7 +36,7 @@ fn start_log() {
 }
 
 /// Whoever reads it may have seen enough before the end, as `head` does: that is no failure.
-fn print(said: String) -> anyhow::Result<()> {
+fn print(said: &str) -> anyhow::Result<()> {
     match io::stdout().write_all(said.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written?),

@@ -1,5 +1,7 @@
 //! Chaos: faults of every kind among a crowd; and the queue server is killed (`SIGKILL`) while buyers are joining, waiting and inside.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod scenarios;
 
 use clap::{Args, FromArgMatches};

@@ -42,7 +42,7 @@ async fn a_backup_of_a_running_server_holds_every_place_that_was_acknowledged_be
         let reply = device.post(path, &json!({})).await.unwrap();
         match inside {
             Some(_) => {
-                assert_eq!((reply.status, device.pass_jti("drop")), (200, inside), "a session was lost")
+                assert_eq!((reply.status, device.pass_jti("drop")), (200, inside), "a session was lost");
             }
             None => assert_eq!(reply.json()["ticketNumber"].as_u64(), Some(*number), "a place was lost"),
         }
