@@ -19,12 +19,26 @@ const NEAR_S: u64 = 60;
 /// A pace with a wider error is a guess.
 const MEASURED_ERROR_PCT_MAX: u32 = 100;
 
-/// The personal status of `place`, with the operator's message in `language`; `None` where the ticket is of another epoch or lane, so that it is void.
+/// The personal status of `place`, with the operator's message in `language`; `None` where the ticket is of an earlier epoch or of no
+/// lane, so that it is void. A ticket of a later epoch is newer than the snapshot: of its line nobody is called yet.
 pub fn status(snapshot: &Snapshot, place: Place, now: Timestamp, language: Language) -> Option<Status> {
     let lane = snapshot.lanes.iter().find(|lane| lane.lane == place.lane)?;
-    if place.epoch != snapshot.epoch || place.number == TicketNumber(0) {
+    if place.epoch < snapshot.epoch || place.number == TicketNumber(0) {
         return None;
     }
+    let begun_anew;
+    let lane = if place.epoch == snapshot.epoch {
+        lane
+    } else {
+        begun_anew = LaneSnapshot {
+            next_number: place.number.next(),
+            serving_number: TicketNumber(0),
+            turn_end_number: TicketNumber(0),
+            ahead: Vec::new(),
+            ..lane.clone()
+        };
+        &begun_anew
+    };
     let age = now.since(Timestamp::from_millis(snapshot.server_time_ms));
     let state = state_of(lane, place.number);
     let waiting = state == TicketState::Waiting;
@@ -263,10 +277,18 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_of_another_epoch_or_lane_or_without_number_is_void() {
+    fn a_ticket_that_is_newer_than_the_snapshot_waits() {
+        let snapshot = snapshot(340, 10_000, 0);
+        let place = Place { epoch: Epoch(2), lane: LaneId(0), number: TicketNumber(5) };
+        let status = status(&snapshot, place, NOW, Language::En).unwrap();
+        assert_eq!((status.state, status.position), (TicketState::Waiting, Some(4)));
+    }
+
+    #[test]
+    fn a_ticket_of_an_earlier_epoch_or_of_no_lane_or_without_number_is_void() {
         let snapshot = snapshot(0, 10_000, 0);
         let place = Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(5) };
-        assert_eq!(status(&snapshot, Place { epoch: Epoch(2), ..place }, NOW, Language::En), None);
+        assert_eq!(status(&snapshot, Place { epoch: Epoch(0), ..place }, NOW, Language::En), None);
         assert_eq!(status(&snapshot, Place { lane: LaneId(1), ..place }, NOW, Language::En), None);
         assert_eq!(status(&snapshot, Place { number: TicketNumber(0), ..place }, NOW, Language::En), None);
     }

@@ -59,7 +59,12 @@ async fn a_redis_that_is_lost_with_its_leader_gives_no_number_twice() {
     let asked = Instant::now();
     while newcomer.pass_jti("drop").is_none() {
         assert!(asked.elapsed() < Duration::from_secs(5), "nobody enters");
-        newcomer.post(JOIN, &json!({})).await.unwrap();
+        let joined = newcomer.post(JOIN, &json!({})).await.unwrap();
+        assert_ne!(
+            joined.code(),
+            "TICKET_VOID",
+            "whoever joins is told of a line, whatever snapshot there is"
+        );
         newcomer.post(REDEEM, &json!({})).await.unwrap();
     }
     assert!(epoch(&newcomer).unwrap() > first, "{:?}", newcomer.pass_jti("drop"));
