@@ -6,12 +6,8 @@ use shared::room::Planted;
 /// A fault of this server; those of the room are in [`shared::room::Fault`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServerFault {
-    /// Answers do not wait for replicas.
-    WaitOff,
     /// Whoever led goes on for ever, and forces its commits upon Redis.
     FenceIgnored,
-    /// A commit that had no answer in time counts as done.
-    LateAnswerAccepted,
     /// Nobody minds that Redis has lost commits.
     LossUnnoticed,
     /// Blocks of numbers are not reserved.
@@ -32,10 +28,8 @@ mod planted {
     use std::sync::OnceLock;
 
     impl ServerFault {
-        pub(super) const ALL: [Self; 9] = [
-            Self::WaitOff,
+        pub(super) const ALL: [Self; 7] = [
             Self::FenceIgnored,
-            Self::LateAnswerAccepted,
             Self::LossUnnoticed,
             Self::ReservationUnwritten,
             Self::SessionsUnwritten,
@@ -46,9 +40,7 @@ mod planted {
 
         pub(super) fn name(self) -> &'static str {
             match self {
-                Self::WaitOff => "wait_off",
                 Self::FenceIgnored => "fence_ignored",
-                Self::LateAnswerAccepted => "late_answer_accepted",
                 Self::LossUnnoticed => "loss_unnoticed",
                 Self::ReservationUnwritten => "reservation_unwritten",
                 Self::SessionsUnwritten => "sessions_unwritten",

@@ -62,12 +62,6 @@ async fn every_metric_that_somebody_looks_at_exists_after_a_sale() {
             assert!(told.contains(metric), "{name}: the server tells nothing of {metric}");
         }
     }
-    let explained = metrics_in(RUNBOOK);
-    for metric in told {
-        let is_of_a_histogram = ["_bucket", "_count", "_sum"].iter().find_map(|end| metric.strip_suffix(end));
-        let name = is_of_a_histogram.unwrap_or(metric);
-        assert!(explained.contains(name), "the runbook does not say what {name} is");
-    }
 }
 
 #[test]

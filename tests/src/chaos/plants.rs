@@ -3,7 +3,7 @@
 use super::Scenario;
 
 /// By the name that `FAIRGATE_PLANT` takes. The first ones are the room's, the others those of what keeps it.
-pub(super) const PLANTS: [(&str, Scenario); 12] = [
+pub(super) const PLANTS: [(&str, Scenario); 10] = [
     ("number_reissued", Scenario::KillLeader),
     ("door_off_by_one", Scenario::KillLeader),
     ("position_rising", Scenario::KillLeader),
@@ -13,14 +13,12 @@ pub(super) const PLANTS: [(&str, Scenario); 12] = [
     ("answer_early", Scenario::KillLeader),
     ("clock_forward", Scenario::KillLeader),
     ("fence_ignored", Scenario::StopLeader),
-    ("late_answer_accepted", Scenario::PartitionLeader),
     ("loss_unnoticed", Scenario::LoseRedis),
-    ("wait_off", Scenario::FailoverWithLeader),
 ];
 
 /// The names, and `all` of them.
-pub(super) const NAMES: [&str; 13] = {
-    let mut names = ["all"; 13];
+pub(super) const NAMES: [&str; 11] = {
+    let mut names = ["all"; 11];
     let mut nth = 0;
     while nth < PLANTS.len() {
         names[nth] = PLANTS[nth].0;

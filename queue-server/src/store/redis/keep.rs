@@ -6,7 +6,6 @@ use super::{
 };
 use crate::{
     leader::Leadership,
-    plant::{self, ServerFault},
     store::{
         HostedRoom,
         keep::{Broken, Keep, Mandate, Records},
@@ -75,13 +74,10 @@ impl Keep for RedisKeep {
             let is_due = kept.note(&room.take_changes()).map_err(Broken::Undone)?;
             if is_due && committed.is_ok() {
                 committed = kept.commit(&self.wire, author, room);
-                if matches!(committed, Err(KeepError::Gone)) && plant::has(ServerFault::LateAnswerAccepted) {
-                    committed = Ok(());
-                }
                 wrote = true;
             }
         }
-        if wrote && committed.is_ok() && self.replicas > 0 && !plant::has(ServerFault::WaitOff) {
+        if wrote && committed.is_ok() && self.replicas > 0 {
             committed = self.wire.wait(self.replicas);
             if committed.is_err() {
                 self.events.iter_mut().for_each(|(_, kept)| kept.repeat());
