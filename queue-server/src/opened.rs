@@ -152,9 +152,9 @@ fn first_epoch(keys_made_at: Timestamp, now: Timestamp) -> Epoch {
     Epoch(u16::try_from(epoch).unwrap_or(u16::MAX))
 }
 
-/// For so long an epoch begins this often: each second of the first four hours, each minute of two weeks, then each hour, which is
-/// enough for three years. A store is lost most often while things are tried out.
-const EPOCH_STEPS: [(u64, u64); 3] = [(4 * 3_600, 1), (14 * 86_400, 60), (u64::MAX, 3_600)];
+/// For so long an epoch begins this often: the first minute is one, then each second of four hours, each minute of two weeks, and each
+/// hour, which is enough for three years. A store is lost most often while things are tried out.
+const EPOCH_STEPS: [(u64, u64); 4] = [(60, 60), (4 * 3_600, 1), (14 * 86_400, 60), (u64::MAX, 3_600)];
 
 #[cfg(test)]
 mod tests {
@@ -165,12 +165,13 @@ mod tests {
     fn a_room_that_the_store_has_lost_begins_in_a_later_epoch() {
         let made_at = Timestamp::from_millis(1_796_000_000_000);
         let after = |age: Duration| first_epoch(made_at, made_at.saturating_add(age)).0;
-        let hours = Duration::from_hours;
-        assert_eq!([after(Duration::ZERO), after(Duration::from_secs(1)), after(hours(4))], [1, 2, 14_401]);
+        let (seconds, hours) = (Duration::from_secs, Duration::from_hours);
         assert_eq!(
-            [after(hours(5)), after(hours(4 + 14 * 24)), after(hours(24 * 365))],
-            [14_461, 34_561, 42_981]
+            [after(seconds(0)), after(seconds(59)), after(seconds(60)), after(seconds(61))],
+            [1, 1, 2, 3]
         );
+        let later = [hours(4), hours(4 + 14 * 24), hours(24 * 365)].map(|age| after(age + seconds(60)));
+        assert_eq!(later, [14_402, 34_562, 42_982]);
         assert_eq!(after(hours(1_000_000)), u16::MAX);
         assert_eq!(first_epoch(made_at, Timestamp::default()).0, 1, "a clock before the keys");
     }

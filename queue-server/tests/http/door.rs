@@ -73,10 +73,10 @@ async fn a_turn_that_was_never_taken_expires() {
 }
 
 #[tokio::test]
-async fn a_ticket_of_another_epoch_is_void() {
+async fn a_ticket_of_an_earlier_epoch_is_void() {
     let server = Server::start().await;
     let ticket = Ticket {
-        place: Place { epoch: Epoch(2), lane: LaneId(0), number: TicketNumber(1) },
+        place: Place { epoch: Epoch(0), lane: LaneId(0), number: TicketNumber(1) },
         lobby: false,
         flagged: false,
         issued_at_s: 1,
