@@ -34,26 +34,25 @@ pub(super) const DELAY_MAX_S: u64 = 300;
 const MEMORY_S: u64 = 200;
 /// Weight of the assumption that everybody comes within [`PRIOR_S`], evenly spread: the safe side, which calls too few.
 const PRIOR_WEIGHT: u64 = 50;
-/// So long after a call, those who were there come at the latest, unless more is seen: in a first fill people are called sooner than they
-/// were told.
-const TAIL_S: u64 = 60;
 /// The longest that buyers near their turn may take: 6 s between two polls, 5 s for the age of a snapshot, 1 s to the next tick.
 const PRIOR_S: u64 = 12;
 
 /// What is assumed of those who have not come within the time that was seen so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Missing {
-    /// They were there when they were called: they come in the seconds that follow.
-    AreComing,
+    /// They were there when they were called. Up to so many seconds after it, they come in the seconds that follow.
+    AreComing { within_s: u64 },
     /// Nobody knows whether they ever stayed: they have left.
     HaveLeft,
 }
 
 impl ShowUp {
-    /// [`Delays::come_within_ppm`] of those who had been heard of, or of the others.
-    pub fn come_within_ppm(&self, heard: bool) -> Vec<u64> {
+    /// [`Delays::come_within_ppm`] of those who had been heard of, or of the others. Of the former, some ask as late as `asks_after_s`
+    /// seconds after they are called: in a first fill people are called sooner than they were told.
+    pub fn come_within_ppm(&self, heard: bool, asks_after_s: u64) -> Vec<u64> {
         if heard {
-            self.heard.come_within_ppm(Missing::AreComing)
+            let within_s = asks_after_s.saturating_add(PRIOR_S);
+            self.heard.come_within_ppm(Missing::AreComing { within_s })
         } else {
             self.unheard.come_within_ppm(Missing::HaveLeft)
         }
@@ -108,13 +107,13 @@ impl Delays {
             let came = u128::from(seen.came_micro.saturating_add(expected)).saturating_mul(u128::from(PPM));
             let called = u128::from(seen.called_micro.saturating_add(PRIOR_WEIGHT.saturating_mul(PPM)));
             let share = came.checked_div(called).and_then(|share| u64::try_from(share).ok()).unwrap_or(PPM);
-            let is_seen =
-                !(PRIOR_S..TAIL_S).contains(&second) || seen.called_micro >= PRIOR_WEIGHT.saturating_mul(PPM);
-            let share = if is_seen || missing == Missing::HaveLeft {
-                share
-            } else {
-                let rest = PPM.saturating_sub(sum).checked_div(PRIOR_S).unwrap_or(0);
-                share.max(*unseen_each.get_or_insert(rest))
+            let is_seen = second < PRIOR_S || seen.called_micro >= PRIOR_WEIGHT.saturating_mul(PPM);
+            let share = match missing {
+                Missing::AreComing { within_s } if second < within_s && !is_seen => {
+                    let rest = PPM.saturating_sub(sum).checked_div(PRIOR_S).unwrap_or(0);
+                    share.max(*unseen_each.get_or_insert(rest))
+                }
+                _ => share,
             };
             sum = sum.saturating_add(share).min(PPM);
             shares.push(sum);
@@ -179,6 +178,17 @@ mod tests {
         learn(&mut delays, 4, 200, 0, 0);
         let shares = delays.come_within_ppm(Missing::HaveLeft);
         assert!(shares[300] > 700_000, "the first seconds say little: {}", shares[300]);
+    }
+
+    #[test]
+    fn who_was_told_to_ask_late_is_awaited_until_then_and_no_longer() {
+        let mut delays = Delays::default();
+        learn(&mut delays, 20, 50, 30, 5);
+        let at_all = |within_s| delays.come_within_ppm(Missing::AreComing { within_s })[300];
+        let seen = delays.come_within_ppm(Missing::HaveLeft)[300];
+        assert!((550_000..750_000).contains(&seen), "{seen}");
+        assert_eq!(at_all(15), seen, "these seconds are seen");
+        assert!(at_all(40) > 990_000, "{}", at_all(40));
     }
 
     #[test]

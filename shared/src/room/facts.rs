@@ -63,8 +63,17 @@ pub struct LaneFacts {
     pub next_heard_permille: u16,
     /// The same of the whole line.
     pub line_heard_permille: u16,
+    /// Of those who were called and had been heard of, nobody was told to ask again later than so many seconds after the call.
+    pub asks_after_s: u64,
     /// First arrivals at the door, ever.
     pub come_total: u64,
+}
+
+impl LaneFacts {
+    /// Share in ppm of the called who come within so many seconds: of those who had been heard of, or of the others.
+    pub(super) fn come_within_ppm(&self, heard: bool) -> Vec<u64> {
+        self.show_up.come_within_ppm(heard, self.asks_after_s)
+    }
 }
 
 impl Room {
@@ -83,6 +92,7 @@ impl Room {
                 show_up: lane.line.show_up.clone(),
                 next_heard_permille,
                 line_heard_permille,
+                asks_after_s: lane.asks_after_s(),
                 come_total: lane.line.come_total,
             }
         };

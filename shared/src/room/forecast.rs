@@ -38,7 +38,7 @@ pub(super) const SHOW_UP_MIN_PPM: u64 = 100_000;
 
 impl Forecast {
     pub(super) fn of(facts: &Facts, lane: &LaneFacts, planted: Planted) -> Self {
-        let shares = [false, true].map(|heard| lane.show_up.come_within_ppm(heard));
+        let shares = [false, true].map(|heard| lane.come_within_ppm(heard));
         let [unheard, heard] = &shares;
         let of = |is_heard: bool| if is_heard { heard } else { unheard };
         let comes = |is_heard| of(is_heard).last().copied().unwrap_or(PPM);
@@ -99,7 +99,7 @@ impl Missing {
 
 /// Seconds within which half of those who come when called next have come, rounded up.
 pub(super) fn median_s(lane: &LaneFacts) -> u64 {
-    let shares = lane.show_up.come_within_ppm(lane.next_heard_permille > 500);
+    let shares = lane.come_within_ppm(lane.next_heard_permille > 500);
     let half = shares.last().map_or(0, |all| all >> 1);
     u64::try_from(shares.partition_point(|&share| share < half)).unwrap_or(u64::MAX)
 }

@@ -5,7 +5,7 @@ use super::{
     clock::RoomTime,
     cohorts::{Cohort, Cohorts, TurnAge},
     delays::ShowUp,
-    presence::{GONE, Presence},
+    presence::{Expected, GONE, Presence, second_of},
     spent::SpentBits,
 };
 use crate::{ids::TicketNumber, time::Timestamp};
@@ -38,6 +38,8 @@ pub(super) struct Lane {
     joins_since_tick: u64,
     /// The stretch to look through next.
     looks_from: TicketNumber,
+    /// Of those who were called and had been heard of, nobody was told to ask again later than so many seconds after the call.
+    asks_after_s: u32,
 }
 
 /// The part of a lane that is stored as one record.
@@ -111,6 +113,7 @@ impl Lane {
             waiting: 0,
             joins_since_tick: 0,
             looks_from: first,
+            asks_after_s: 0,
         }
     }
 
@@ -161,9 +164,9 @@ impl Lane {
         Some((number, reserved))
     }
 
-    /// The owner of a waiting number was heard of, and is due again before `due_s`: when it was due before.
-    pub(super) fn hear(&mut self, number: TicketNumber, due_s: u32) -> Option<u32> {
-        let was_due_s = self.presence.hear(number, due_s)?;
+    /// The owner of a waiting number was heard of, and is `expected` again: when it was due before.
+    pub(super) fn hear(&mut self, number: TicketNumber, expected: Expected) -> Option<u32> {
+        let was_due_s = self.presence.hear(number, expected)?;
         if was_due_s == GONE && self.counts(number) {
             self.waiting = self.waiting.saturating_add(1);
         }
@@ -196,7 +199,8 @@ impl Lane {
             }
             last = last.next();
             called = called.saturating_add(u32::from(counts));
-            if counts && self.presence.is_heard(last) {
+            if counts && let Some(asks_s) = self.presence.asks_s(last) {
+                self.asks_after_s = self.asks_after_s.max(asks_s.saturating_sub(second_of(at.up)));
                 cohort.heard.called = cohort.heard.called.saturating_add(1);
                 self.heard_when_called.insert(last);
             }
@@ -314,6 +318,11 @@ impl Lane {
         self.line.learns_from = at.up;
     }
 
+    /// Of those who were called and had been heard of, nobody was told to ask again later than so many seconds after the call.
+    pub(super) fn asks_after_s(&self) -> u64 {
+        u64::from(self.asks_after_s)
+    }
+
     /// Those not called yet who are there.
     pub(super) fn waiting(&self) -> u64 {
         self.waiting
@@ -334,7 +343,7 @@ impl Lane {
         let (mut all, mut heard) = (0_u64, 0_u64);
         for number in counted.take(most) {
             all = all.saturating_add(1);
-            heard = heard.saturating_add(u64::from(self.presence.is_heard(number)));
+            heard = heard.saturating_add(u64::from(self.presence.asks_s(number).is_some()));
         }
         let permille = heard.saturating_mul(1_000).checked_div(all).unwrap_or(0);
         u16::try_from(permille).unwrap_or(1_000)

@@ -11,7 +11,7 @@ use super::{
     lane::{Lane, Standing},
     members::Members,
     moves::Moves,
-    presence::{Hearing, due_s, newcomer_due_s, second_of},
+    presence::{Expected, Hearing, newcomer_due_s, second_of},
     record::{ChangeLog, RecordKey},
     sessions::Sessions,
     spent::SpentBits,
@@ -304,7 +304,7 @@ impl Room {
     fn hear_of(&mut self, place: Place, again: Duration) {
         let now_s = second_of(self.clock.at.up);
         if let Some(lane) = self.lane_mut(place.lane) {
-            let was_due_s = lane.hear(place.number, due_s(now_s, again));
+            let was_due_s = lane.hear(place.number, Expected::again(now_s, again));
             self.hearing.note(now_s, was_due_s);
         }
     }

@@ -12,10 +12,16 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Presence {
     first: TicketNumber,
-    /// By number, from `first` on: the second of the room's time at which its owner counts as gone, or [`GONE`]; with [`UNHEARD`]
-    /// before anything was heard since the join.
-    due_s: VecDeque<u32>,
+    /// By number, from `first` on.
+    expected: VecDeque<Expected>,
 }
+
+/// When the owner of a waiting number is expected to be heard of, in four bytes, because a line may be of millions.
+///
+/// The low 26 bits: the second of the room's time at which they count as gone, or [`GONE`]. The next five: how long before the last
+/// moment they were told to ask, see [`Expected::asks_s`], in steps of 2 s. The highest: [`UNHEARD`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Expected(u32);
 
 /// Up to when silence says something of those who are silent.
 ///
@@ -36,12 +42,34 @@ pub(super) fn second_of(up: Duration) -> u32 {
     u32::try_from(up.as_secs()).unwrap_or(u32::MAX)
 }
 
-/// When a buyer counts as gone who was told at `now_s` to ask again after `again`.
-pub(super) fn due_s(now_s: u32, again: Duration) -> u32 {
-    newcomer_due_s(now_s, again.max(HIDDEN_TAB))
+impl Expected {
+    /// Of a buyer who was told at `now_s` to ask again after `again`.
+    pub(super) fn again(now_s: u32, again: Duration) -> Self {
+        let early_s = second_of(HIDDEN_TAB.saturating_sub(again));
+        let due_s = newcomer_due_s(now_s, again.max(HIDDEN_TAB)).min(DUE_MAX_S);
+        Self(due_s | (early_s >> 1) << DUE_BITS)
+    }
+
+    fn newcomer(due_s: u32) -> Self {
+        Self(due_s.min(DUE_MAX_S) | UNHEARD)
+    }
+
+    fn is_heard(self) -> bool {
+        self.0 & UNHEARD == 0
+    }
+
+    fn due_s(self) -> u32 {
+        self.0 & DUE_MAX_S
+    }
+
+    /// When they were told to ask again, up to 1 s too late.
+    fn asks_s(self) -> u32 {
+        let early_s = (self.0 & !UNHEARD) >> DUE_BITS << 1;
+        self.due_s().saturating_sub(ON_THE_WAY_S).saturating_sub(early_s)
+    }
 }
 
-/// The same for one who has just joined, so that the tab is seen. Those of whom nothing was heard yet must be those who were not to ask
+/// When a buyer counts as gone who joined at `now_s`, so that the tab is seen, and was told to ask after `again`. Those of whom nothing was heard yet must be those who were not to ask
 /// yet: what is learnt of them would not hold for others.
 pub(super) fn newcomer_due_s(now_s: u32, again: Duration) -> u32 {
     now_s.saturating_add(second_of(again)).saturating_add(ON_THE_WAY_S)
@@ -49,41 +77,44 @@ pub(super) fn newcomer_due_s(now_s: u32, again: Duration) -> u32 {
 
 impl Presence {
     pub(super) fn new(first: TicketNumber) -> Self {
-        Self { first, due_s: VecDeque::new() }
+        Self { first, expected: VecDeque::new() }
     }
 
     /// Makes the numbers from `first` to before `end` those that wait; who is new among them is due at `due_s`.
     pub(super) fn cover(&mut self, first: TicketNumber, end: TicketNumber, due_s: u32) {
-        while self.first < first && self.due_s.pop_front().is_some() {
+        while self.first < first && self.expected.pop_front().is_some() {
             self.first = self.first.next();
         }
         self.first = self.first.max(first);
         let waiting = usize::try_from(end.0.saturating_sub(self.first.0)).unwrap_or(usize::MAX);
-        self.due_s.resize(waiting, due_s | UNHEARD);
+        self.expected.resize(waiting, Expected::newcomer(due_s));
     }
 
-    /// Whether something was heard of the owner of a waiting `number` after the join.
-    pub(super) fn is_heard(&self, number: TicketNumber) -> bool {
-        self.index(number).and_then(|index| self.due_s.get(index)).is_some_and(|due| due & UNHEARD == 0)
+    /// When the owner of a waiting `number` was told to ask again, if anything was heard of them after the join.
+    pub(super) fn asks_s(&self, number: TicketNumber) -> Option<u32> {
+        let expected = self.index(number).and_then(|index| self.expected.get(index))?;
+        expected.is_heard().then(|| expected.asks_s())
     }
 
     /// Whether the owner of a waiting `number` has left, as far as anybody can see.
     pub(super) fn is_gone(&self, number: TicketNumber) -> bool {
-        self.index(number).and_then(|index| self.due_s.get(index)) == Some(&GONE)
+        self.index(number).and_then(|index| self.expected.get(index)).is_some_and(|one| one.due_s() == GONE)
     }
 
     /// Something was heard of `number`: when it was due before, [`GONE`] if its owner counted as gone; `None` where it does not wait.
-    pub(super) fn hear(&mut self, number: TicketNumber, due_s: u32) -> Option<u32> {
+    pub(super) fn hear(&mut self, number: TicketNumber, expected: Expected) -> Option<u32> {
         let index = self.index(number)?;
-        self.due_s.get_mut(index).map(|due| core::mem::replace(due, due_s) & !UNHEARD)
+        self.expected.get_mut(index).map(|one| core::mem::replace(one, expected).due_s())
     }
 
     /// Marks `number` as gone where it was due before `trusted_s`; true where it was not marked before.
     pub(super) fn give_up(&mut self, number: TicketNumber, trusted_s: u32) -> bool {
-        let Some(due) = self.index(number).and_then(|index| self.due_s.get_mut(index)) else { return false };
-        let gives_up = *due != GONE && (*due & !UNHEARD) < trusted_s;
+        let Some(one) = self.index(number).and_then(|index| self.expected.get_mut(index)) else {
+            return false;
+        };
+        let gives_up = one.due_s() != GONE && one.due_s() < trusted_s;
         if gives_up {
-            *due = GONE;
+            *one = Expected(GONE);
         }
         gives_up
     }
@@ -121,7 +152,11 @@ impl Hearing {
 
 /// The second of whoever counts as gone.
 pub(super) const GONE: u32 = 0;
+/// Nothing was heard since the join.
 const UNHEARD: u32 = 1 << 31;
+const DUE_BITS: u32 = 26;
+/// Two years. A room that lives longer counts nobody as gone.
+const DUE_MAX_S: u32 = (1 << DUE_BITS) - 1;
 /// Browsers let the timers of a hidden tab run once a minute.
 const HIDDEN_TAB: Duration = Duration::from_secs(61);
 /// 5 s for the age of a snapshot, 2 s for a batch of polls to travel, and as much again. More than [`SILENT_S`], so that nobody is gone
@@ -171,6 +206,25 @@ mod tests {
     }
 
     #[test]
+    fn four_bytes_tell_when_to_ask_and_when_to_give_up() {
+        for (again_s, asks_s, due_s) in [
+            (0, 1_001, 1_075),
+            (5, 1_005, 1_075),
+            (60, 1_061, 1_075),
+            (61, 1_061, 1_075),
+            (300, 1_300, 1_314),
+        ] {
+            let expected = Expected::again(1_000, Duration::from_secs(again_s));
+            assert_eq!((expected.asks_s(), expected.due_s()), (asks_s, due_s), "{again_s} s");
+            assert!(expected.is_heard());
+        }
+        let old = Expected::again(u32::MAX, Duration::MAX);
+        assert_eq!((old.is_heard(), old.due_s()), (true, DUE_MAX_S), "after two years nobody is gone");
+        let newcomer = Expected::newcomer(u32::MAX);
+        assert_eq!((newcomer.is_heard(), newcomer.due_s()), (false, DUE_MAX_S));
+    }
+
+    #[test]
     fn numbers_come_at_the_end_and_go_at_the_front() {
         let number = TicketNumber;
         let mut presence = Presence::new(number(1));
@@ -181,13 +235,14 @@ mod tests {
         assert!(presence.is_gone(number(2)));
         presence.cover(number(2), number(6), 90);
         assert!(presence.is_gone(number(2)));
-        assert_eq!(presence.hear(number(2), 95), Some(GONE));
-        assert_eq!((presence.is_gone(number(2)), presence.hear(number(1), 95)), (false, None));
+        let again = Expected::again(20, Duration::from_secs(30));
+        assert_eq!(presence.hear(number(2), again), Some(GONE));
+        assert_eq!((presence.is_gone(number(2)), presence.hear(number(1), again)), (false, None));
         presence.cover(number(9), number(9), 90);
-        assert_eq!(presence.due_s.len(), 0);
+        assert_eq!(presence.expected.len(), 0);
         presence.cover(number(9), number(10), 90);
-        assert!(!presence.is_heard(number(9)));
-        assert_eq!(presence.hear(number(9), 95), Some(90));
-        assert!(presence.is_heard(number(9)));
+        assert_eq!(presence.asks_s(number(9)), None);
+        assert_eq!(presence.hear(number(9), again), Some(90));
+        assert_eq!(presence.asks_s(number(9)), Some(51));
     }
 }
