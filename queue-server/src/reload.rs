@@ -91,7 +91,10 @@ impl Reload {
             warn!(%path, changed, "what the file changes needs a restart; until then all of it waits, its limits too");
             return false;
         }
-        limits.live.replace_config(config).await;
+        if let Err(beyond) = limits.live.replace_config(config).await {
+            error!(%path, "the store of the limits cannot keep what the file says; the last good one stays\n{beyond}");
+            return false;
+        }
         info!(%path, "the limits of the configuration are in force");
         true
     }

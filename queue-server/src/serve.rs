@@ -193,7 +193,8 @@ fn open_limits(setup: LimitsSetup<'_>) -> Result<(Limits, Option<Arc<Journal>>)>
         }
     };
     let access = AccessKeys::read(data_dir)?;
-    let live = Live::new(config.clone(), access, written.overrides, journal.clone());
+    let live = Live::new(home.store(), config.clone(), access, written.overrides, journal.clone())
+        .context("the store of the limits cannot keep what the configuration says")?;
     Ok((Limits::new(live, home, keys, Arc::clone(metrics)), journal))
 }
 

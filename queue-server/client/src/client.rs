@@ -1,6 +1,9 @@
 //! Typed calls to the limit service.
 
-use crate::fallback::{Fallback, Standby};
+use crate::{
+    fallback::{Fallback, Standby},
+    tls,
+};
 use reqwest::{StatusCode, Url};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use shared::{
@@ -11,7 +14,7 @@ use shared::{
         check::Charge,
         deny_cache::DenyCache,
         gcra::GcraPolicy,
-        key::{Key, KeyHash, TableSeed},
+        key::{KeyHash, KeyTooLong, LocalKeys, TableSeed},
     },
     time::{Timestamp, micros},
     wire::limits::{CheckBatch, CheckResult, CheckResults, DecidedBy, LimitCheck, ReceiptsBody},
@@ -26,8 +29,10 @@ use tracing::warn;
 /// How to reach the service, and what to do without it.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// Where the queue server listens: `http://127.0.0.1:8701`.
+    /// Where the queue server listens, `http://127.0.0.1:8701`, or what speaks TLS for it, `https://limits.internal.example`.
     pub url: String,
+    /// Certificates (PEM) of authorities that are trusted besides the system's: a company's own.
+    pub authorities_pem: Vec<u8>,
     /// A bearer key with the role `limits:check`.
     pub key: String,
     /// How long a call may take. A check that waits for a permit may take its wait besides.
@@ -41,6 +46,7 @@ impl ClientOptions {
     pub fn new(url: impl Into<String>, key: impl Into<String>) -> Self {
         Self {
             url: url.into(),
+            authorities_pem: Vec::new(),
             key: key.into(),
             time_limit: Duration::from_millis(250),
             fallback: Fallback::Open,
@@ -54,6 +60,8 @@ pub struct Client {
     url: Url,
     key: String,
     time_limit: Duration,
+    /// Nothing of what they make leaves this process.
+    keys: LocalKeys,
     standby: Standby,
     refused: Mutex<Refused>,
     breaker: Mutex<Breaker>,
@@ -71,6 +79,12 @@ struct Refused {
 pub enum SetupError {
     #[error("{0:?} is not the address of a server, such as http://127.0.0.1:8701")]
     Url(String),
+    #[error("the authorities are not certificates in PEM")]
+    Authorities,
+    #[error("TLS cannot be set up: {0}")]
+    Tls(#[from] rustls::Error),
+    #[error("the keys of checks cannot be made: {0}")]
+    Keys(#[from] KeyTooLong),
     #[error("the fallback's numbers are wrong: {0}")]
     Fallback(#[from] PolicyError),
     #[error("the random source of the system failed")]
@@ -92,18 +106,21 @@ pub enum ClientError {
 
 impl Client {
     pub fn new(options: ClientOptions) -> Result<Self, SetupError> {
-        let ClientOptions { url, key, time_limit, fallback } = options;
-        let parsed = Url::parse(&url).ok().filter(|parsed| !parsed.cannot_be_a_base());
+        let ClientOptions { url, authorities_pem, key, time_limit, fallback } = options;
+        let parsed = Url::parse(&url).ok().filter(|parsed| ["http", "https"].contains(&parsed.scheme()));
         let parsed = parsed.ok_or(SetupError::Url(url))?;
         let mut seed = [0; 16];
         getrandom::fill(&mut seed).map_err(|_| SetupError::Random)?;
         let seed = TableSeed(seed);
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Ok(Self {
-            http: reqwest::Client::builder().build()?,
+            http: reqwest::Client::builder()
+                .tls_backend_preconfigured(tls::trusting(&authorities_pem)?)
+                .build()?,
             url: parsed,
             key,
             time_limit,
+            keys: LocalKeys::new(seed, "client", "check")?,
             standby: Standby::new(fallback, seed)?,
             refused: Mutex::new(Refused {
                 cache: DenyCache::new(REFUSED_SETS, seed),
@@ -116,7 +133,7 @@ impl Client {
 
     /// Takes what the request costs, or says for how long not to. Without the service the fallback decides.
     pub async fn check(&self, check: &LimitCheck) -> Result<CheckResult, ClientError> {
-        let charge = stand_in(check)?;
+        let charge = stand_in(self.keys, check)?;
         if let Some(known) = self.known_refusal(&charge) {
             return Ok(known);
         }
@@ -238,7 +255,7 @@ impl Client {
 }
 
 /// One check as the cache and the local limiter know it: everything that the decision depends on is in its key.
-fn stand_in(check: &LimitCheck) -> Result<Charge, ClientError> {
+fn stand_in(keys: LocalKeys, check: &LimitCheck) -> Result<Charge, ClientError> {
     let misfit =
         |detail: &str| ClientError::Refused { code: "BODY_INVALID".to_owned(), detail: detail.to_owned() };
     let asked = (&check.shop, &check.route, &check.policies, &check.keys, &check.holder);
@@ -246,8 +263,7 @@ fn stand_in(check: &LimitCheck) -> Result<Charge, ClientError> {
     let mut digest = KeyHash([0; 16]);
     for chunk in bytes.chunks(CHUNK_BYTES) {
         let identity = [digest.0.as_slice(), chunk].concat();
-        let key = Key { service: "client", action: "check", identity: &identity };
-        digest = key.hash().map_err(|_| misfit("the check cannot be hashed"))?;
+        digest = keys.hash(&identity).map_err(|_| misfit("the check cannot be hashed"))?;
     }
     let policy = GcraPolicy::new(1, 1, Duration::from_secs(1)).map(Policy::Gcra);
     Ok(Charge::new(policy.map_err(|_| misfit("no stand-in"))?, digest, check.cost))

@@ -4,6 +4,7 @@ mod client;
 mod fallback;
 mod identity;
 mod layer;
+mod tls;
 
 pub use client::{Client, ClientError, ClientOptions, SetupError};
 pub use fallback::Fallback;

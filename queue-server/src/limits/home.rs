@@ -80,6 +80,11 @@ impl Home {
         Self { remote: None, local, clock }
     }
 
+    /// Where states live while all is well.
+    pub fn store(&self) -> Arc<dyn LimitStore> {
+        self.remote.as_ref().map_or_else(|| Arc::clone(&self.local) as _, |remote| Arc::clone(&remote.store))
+    }
+
     /// States in `store`, which so many servers share, with `local` to take over.
     ///
     /// Each server sees its share of the requests, and counts each of them `servers` times in its own limiter. So all

@@ -1,6 +1,9 @@
 //! What is in force: the configuration, the shops' own settings on top of it, and who may call. Changed as a whole.
 
-use super::journal::{Change, Journal, Override};
+use super::{
+    journal::{Change, Journal, Override},
+    store::LimitStore,
+};
 use crate::access::AccessKeys;
 use sha2::{Digest, Sha256};
 use shared::{
@@ -32,6 +35,7 @@ pub struct InForce {
 
 /// What the state of affairs is made of.
 struct Base {
+    store: Arc<dyn LimitStore>,
     config: Config,
     access: AccessKeys,
     overrides: BTreeMap<(String, String), OverrideBody>,
@@ -50,17 +54,28 @@ pub enum OverrideRefusal {
     NotDurable,
 }
 
+/// Policies that the store of the limits cannot keep, a line each, with what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BeyondStore(String);
+
 /// Most overrides of all shops together.
 pub const OVERRIDES_MAX: usize = 10_000;
 
 impl Live {
-    /// Begins with what the file and the journal say. An override that no longer fits the file is kept but not applied.
+    /// Begins with what the file and the journal say. An override that no longer fits the file, or the `store` of the limits, is kept but
+    /// not applied.
+    ///
+    /// # Errors
+    /// Policies of the file that the store cannot keep.
     pub fn new(
+        store: Arc<dyn LimitStore>,
         config: Config,
         access: AccessKeys,
         written: Vec<Override>,
         journal: Option<Arc<Journal>>,
-    ) -> Self {
+    ) -> Result<Self, BeyondStore> {
+        accepts_all(store.as_ref(), &config)?;
         let read = |written: Override| {
             let body = serde_json::from_str(written.text.as_deref()?);
             let body = body
@@ -68,8 +83,8 @@ impl Live {
             Some(((written.shop, written.policy), body.ok()?))
         };
         let overrides = written.into_iter().filter_map(read).collect();
-        let base = Base { config, access, overrides };
-        Self { in_force: watch::Sender::new(Arc::new(base.in_force())), base: Mutex::new(base), journal }
+        let base = Base { store, config, access, overrides };
+        Ok(Self { in_force: watch::Sender::new(Arc::new(base.in_force())), base: Mutex::new(base), journal })
     }
 
     pub fn now(&self) -> Arc<InForce> {
@@ -77,10 +92,15 @@ impl Live {
     }
 
     /// Puts another file in force. Live keys take over what is in use as their policies say.
-    pub async fn replace_config(&self, config: Config) {
+    ///
+    /// # Errors
+    /// Policies that the store cannot keep: then the last file stays.
+    pub async fn replace_config(&self, config: Config) -> Result<(), BeyondStore> {
         let mut base = self.base.lock().await;
+        accepts_all(base.store.as_ref(), &config)?;
         base.config = config;
         self.in_force.send_replace(Arc::new(base.in_force()));
+        Ok(())
     }
 
     pub async fn replace_access(&self, access: AccessKeys) {
@@ -101,7 +121,7 @@ impl Live {
         if base.overrides.len() >= OVERRIDES_MAX && !base.overrides.contains_key(&key) {
             return Err(OverrideRefusal::TooMany);
         }
-        let own = own_settings(&base.config, shop, policy, &body)?;
+        let own = base.own_settings(&base.config, shop, policy, &body)?;
         base.config.clone().apply(&own)?;
         let text =
             serde_json::to_string(&body).map_err(|error| OverrideRefusal::Settings(error.to_string()))?;
@@ -136,7 +156,8 @@ impl Base {
     fn in_force(&self) -> InForce {
         let mut config = self.config.clone();
         for ((shop, policy), body) in &self.overrides {
-            let applied = own_settings(&config, shop, policy, body)
+            let applied = self
+                .own_settings(&config, shop, policy, body)
                 .and_then(|own| config.apply(&own).map_err(OverrideRefusal::from));
             if let Err(error) = applied {
                 warn!(shop, policy, %error, "an override does not fit the configuration and is not applied");
@@ -145,6 +166,30 @@ impl Base {
         let etag = etag(&config);
         InForce { config, access: self.access.clone(), overrides: self.overrides.clone(), etag }
     }
+
+    /// What the body asks for, on top of what the shop has, if the store keeps it.
+    fn own_settings(
+        &self,
+        config: &Config,
+        shop: &str,
+        policy: &str,
+        body: &OverrideBody,
+    ) -> Result<PolicyOverride, OverrideRefusal> {
+        let own = own_settings(config, shop, policy, body)?;
+        self.store.accepts(&own.limiter).map_err(OverrideRefusal::Settings)?;
+        Ok(own)
+    }
+}
+
+fn accepts_all(store: &dyn LimitStore, config: &Config) -> Result<(), BeyondStore> {
+    let of_shops =
+        config.shops.iter().flat_map(|shop| shop.policies.iter().map(|policy| (shop.id.as_str(), policy)));
+    let told = of_shops.filter_map(|(shop, policy)| {
+        let why = store.accepts(&policy.limiter).err()?;
+        Some(format!("policy {} of {shop}: {why}", policy.name))
+    });
+    let told: Vec<String> = told.collect();
+    if told.is_empty() { Ok(()) } else { Err(BeyondStore(told.join("\n"))) }
 }
 
 /// What the body asks for, on top of what the shop has.

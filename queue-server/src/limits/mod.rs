@@ -21,7 +21,7 @@ mod taking;
 pub use asked::AskError;
 pub(crate) use asked::Asked;
 pub use home::{BUDGET, Home, Misconfigured};
-pub use live::{InForce, Live, OVERRIDES_MAX, OverrideRefusal};
+pub use live::{BeyondStore, InForce, Live, OVERRIDES_MAX, OverrideRefusal};
 pub use outcome::Outcome;
 pub use process::ProcessStore;
 pub(crate) use service::key_of;

@@ -110,6 +110,10 @@ impl ProcessStore {
 
 #[async_trait]
 impl LimitStore for ProcessStore {
+    fn accepts(&self, _policy: &Policy) -> Result<(), String> {
+        Ok(())
+    }
+
     async fn check(&self, _shop: &str, request: &CheckRequest) -> Answer<CheckReply> {
         Ok(self.apply(request.charges(), |table, now| table.check(request, now)).await)
     }

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use shared::{
     limiter::{
+        Policy,
         check::{Charge, CheckReply, CheckRequest},
         concurrency::Holder,
         table::KeyState,
@@ -16,6 +17,9 @@ use shared::{
 /// A refusal is a value. An error means that nobody knows whether something was taken.
 #[async_trait]
 pub trait LimitStore: Send + Sync {
+    /// Whether this home keeps the policy exactly; asked before the policy comes into force. Otherwise why not, and what to do.
+    fn accepts(&self, policy: &Policy) -> Result<(), String>;
+
     /// Takes every charge of the request, or none.
     async fn check(&self, shop: &str, request: &CheckRequest) -> Answer<CheckReply>;
 

@@ -117,8 +117,8 @@ impl Server {
         let local = Arc::new(ProcessStore::new(1_000, TableSeed([3; 16]), clock.clone()));
         let mut access = AccessKeys::default();
         let role_keys = RoleKeys::create(&mut access);
-        let live = Live::new(config.clone(), access, Vec::new(), None);
         let home = Home::local(local, clock.clone());
+        let live = Live::new(home.store(), config.clone(), access, Vec::new(), None).unwrap();
         let limits = Limits::new(live, home, keys.clone(), Arc::clone(&metrics));
         let app = Arc::new(App {
             keys,

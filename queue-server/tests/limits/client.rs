@@ -9,7 +9,7 @@ use axum::{
     response::IntoResponse,
     routing::get,
 };
-use fairgate_client::{Client, ClientError, ClientOptions, Fallback, LimitLayer, header};
+use fairgate_client::{Client, ClientError, ClientOptions, Fallback, LimitLayer, SetupError, header};
 use shared::{
     http::reason::Reason,
     limiter::PolicySettings,
@@ -22,7 +22,18 @@ use std::{
     },
     time::Duration,
 };
-use tokio::net::TcpListener;
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        ServerConfig,
+        crypto::ring,
+        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    },
+};
 use tower::ServiceExt;
 
 /// Where a server listens, and what makes it answer nothing but 500.
@@ -77,6 +88,57 @@ async fn a_refusal_is_remembered_for_its_check_only() {
     );
     let other = client.check(&of_device("device", "b", 5)).await.unwrap();
     assert_eq!((other.allowed, other.decided_by), (true, DecidedBy::Fallback));
+}
+
+/// Speaks TLS as `localhost` for the server at `url`.
+async fn behind_tls(url: &str) -> String {
+    let certificates =
+        CertificateDer::pem_slice_iter(include_bytes!("../../../tests/src/redis/tls/server.pem"));
+    let key =
+        PrivateKeyDer::from_pem_slice(include_bytes!("../../../tests/src/redis/tls/server.key")).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(certificates.map(Result::unwrap).collect(), key)
+        .unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let inner = url.strip_prefix("http://").unwrap().to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((outside, _)) = listener.accept().await {
+            let (acceptor, inner) = (acceptor.clone(), inner.clone());
+            tokio::spawn(async move {
+                // Who does not trust us hangs up here.
+                let Ok(mut outside) = acceptor.accept(outside).await else { return };
+                let mut inside = TcpStream::connect(inner).await.unwrap();
+                let _ = copy_bidirectional(&mut outside, &mut inside).await;
+            });
+        }
+    });
+    format!("https://localhost:{port}")
+}
+
+#[tokio::test]
+async fn behind_tls_it_asks_whom_it_trusts_and_nobody_else() {
+    let server = Server::start();
+    let url = behind_tls(&listen(&server).await.0).await;
+    let trusting = |authorities_pem: &[u8]| {
+        let authorities_pem = authorities_pem.to_vec();
+        Client::new(ClientOptions { authorities_pem, ..options(&url, &server, Fallback::Closed) })
+    };
+    let client = trusting(include_bytes!("../../../tests/src/redis/tls/ca.pem")).unwrap();
+    let asked = client.check(&of_device("device", "a", 9)).await.unwrap();
+    assert_eq!((asked.allowed, asked.decided_by), (true, DecidedBy::Store));
+    let stranger = trusting(b"").unwrap().check(&of_device("device", "b", 1)).await.unwrap();
+    assert_eq!((stranger.allowed, stranger.decided_by), (false, DecidedBy::Fallback));
+    for wrong in ["no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+        assert!(matches!(trusting(wrong.as_bytes()), Err(SetupError::Authorities)), "{wrong}");
+    }
+    for url in ["limits.example", "ftp://limits.example", "file:///limits"] {
+        assert!(matches!(Client::new(ClientOptions::new(url, "key")), Err(SetupError::Url(_))), "{url}");
+    }
 }
 
 #[tokio::test]

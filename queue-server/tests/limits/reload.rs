@@ -1,9 +1,14 @@
 //! A changed file is in force whole, or not at all.
 
 use crate::server::{CONFIG, Server};
-use queue_server::reload::Reload;
+use queue_server::{
+    access::AccessKeys,
+    limits::{BUDGET, Home, LimitStore, Live, redis::RedisLimits},
+    reload::Reload,
+};
+use serde_json::json;
 use shared::config::Config;
-use std::fs;
+use std::{fs, sync::Arc};
 
 #[tokio::test]
 async fn a_good_file_is_taken_up_and_a_bad_one_is_not() {
@@ -49,6 +54,33 @@ async fn the_same_file_again_gives_no_fresh_quota() {
         reload.look(&server.app.limits, true).await;
         assert!(!server.passes("device", "a", 1).await);
     }
+}
+
+/// Redis counts in doubles. Once, a number that they cannot hold was told to nobody before the first check failed.
+#[tokio::test]
+async fn what_the_store_cannot_keep_never_comes_into_force() {
+    let redis = || Arc::new(RedisLimits::open("redis://127.0.0.1:1", BUDGET).unwrap());
+    let server = Server::with(CONFIG, |local, clock| Home::remote(redis(), 1, local, clock));
+    let device = "burst_capacity = 10\nrate = 5\nperiod_s = 1";
+    assert!(CONFIG.contains(device));
+    let beyond = CONFIG.replacen(device, "burst_capacity = 1_000_000\nrate = 1\nperiod_s = 2_592_000", 1);
+    let config = Config::parse("fairgate.toml", &beyond).unwrap();
+    let store: Arc<dyn LimitStore> = redis();
+    let told = Live::new(store, config, AccessKeys::default(), Vec::new(), None).err().unwrap().to_string();
+    assert!(told.contains("policy device of alpha: the time in which the burst comes back"), "{told}");
+
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("fairgate.toml");
+    let mut reload =
+        Reload::new(path.clone(), dir.path().to_owned(), server.app.config.clone(), CONFIG.to_owned());
+    let before = server.app.limits.live.now().etag.clone();
+    fs::write(&path, &beyond).unwrap();
+    assert_eq!(reload.look(&server.app.limits, false).await, None, "the edges get no such file");
+    let gcra = json!({ "burst_capacity": 1_000_000, "rate": 1, "period_us": 2_592_000_000_000_u64 });
+    let own = json!({ "settings": { "gcra": gcra } });
+    let answer = server.call(&server.admin_key, "PUT", "/v1/shops/alpha/policies/device", Some(own)).await;
+    answer.assert_refused(400, "POLICY_INVALID");
+    assert_eq!(server.app.limits.live.now().etag, before);
 }
 
 #[tokio::test]

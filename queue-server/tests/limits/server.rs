@@ -23,6 +23,7 @@ use serde_json::{Value, json};
 use shared::{
     config::Config,
     limiter::{
+        Policy,
         check::{Charge, CheckReply, CheckRequest},
         concurrency::Holder,
         key::TableSeed,
@@ -72,8 +73,9 @@ impl Server {
         let admin_key = key(Role::LimitsAdmin, "alpha");
         let read_key = key(Role::Read, "alpha");
         let local = Arc::new(ProcessStore::new(10_000, TableSeed([3; 16]), clock.clone()));
-        let live = Live::new(config.clone(), access, Vec::new(), None);
-        let limits = Limits::new(live, home(local, clock.clone()), keys.clone(), Arc::clone(&metrics));
+        let home = home(local, clock.clone());
+        let live = Live::new(home.store(), config.clone(), access, Vec::new(), None).unwrap();
+        let limits = Limits::new(live, home, keys.clone(), Arc::clone(&metrics));
         let origins = Origins::new(&config, clock.now());
         let app = Arc::new(App {
             keys,
@@ -209,6 +211,10 @@ impl Breakable {
 
 #[async_trait]
 impl LimitStore for Breakable {
+    fn accepts(&self, policy: &Policy) -> Result<(), String> {
+        self.inner.accepts(policy)
+    }
+
     async fn check(&self, shop: &str, request: &CheckRequest) -> Answer<CheckReply> {
         self.ready().await?;
         self.inner.check(shop, request).await

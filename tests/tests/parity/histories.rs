@@ -84,7 +84,7 @@ pub(crate) fn policy() -> impl Strategy<Value = Policy> {
         .prop_map(|(small, large, which)| if which == 0 { large } else { small })
         .prop_filter_map("Redis accepts it", |settings| {
             let policy = Policy::try_from(settings).ok()?;
-            RedisLimits::accepts(&policy).ok().map(|()| policy)
+            RedisLimits::keeps(&policy).ok().map(|()| policy)
         })
 }
 

@@ -100,7 +100,7 @@ fn share(window_us: u64, ppm: u64) -> u64 {
 fn what_redis_cannot_keep_exactly_is_refused_at_configuration() {
     use queue_server::limits::redis::RedisLimits;
     use shared::limiter::PolicySettings as Settings;
-    let accepts = |settings: Settings| RedisLimits::accepts(&Policy::try_from(settings).unwrap()).is_ok();
+    let accepts = |settings: Settings| RedisLimits::keeps(&Policy::try_from(settings).unwrap()).is_ok();
     let edge = (1_u64 << 52) - 1;
     let gcra = |burst_capacity, rate, period_us| Settings::Gcra { burst_capacity, rate, period_us };
     for (most, one_past_it) in [
@@ -128,7 +128,7 @@ fn what_redis_cannot_keep_exactly_is_refused_at_configuration() {
         assert!(!accepts(one_past_it.clone()), "{one_past_it:?}");
     }
     let gcra = Policy::try_from(gcra(1 << 60, 1, 1)).unwrap();
-    let told = RedisLimits::accepts(&gcra).unwrap_err().to_string();
+    let told = RedisLimits::keeps(&gcra).unwrap_err().to_string();
     assert!(told.starts_with("the quota is beyond what Redis counts exactly (4503599627370495)"), "{told}");
 }
 

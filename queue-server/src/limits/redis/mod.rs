@@ -67,9 +67,9 @@ impl RedisLimits {
         self.clock = clock;
     }
 
-    /// Whether Redis can keep this policy exactly; asked where a configuration is read.
-    pub fn accepts(policy: &Policy) -> Result<(), BeyondRedis> {
-        policy_bytes(policy).map(|_| ())
+    /// Whether Redis keeps this policy exactly.
+    pub fn keeps(policy: &Policy) -> Result<(), BeyondRedis> {
+        policy_bytes(policy).map(drop)
     }
 
     /// Whether there is a connection.
@@ -111,6 +111,10 @@ impl RedisLimits {
 
 #[async_trait]
 impl LimitStore for RedisLimits {
+    fn accepts(&self, policy: &Policy) -> Result<(), String> {
+        Self::keeps(policy).map_err(|beyond| beyond.to_string())
+    }
+
     async fn check(&self, shop: &str, request: &CheckRequest) -> Answer<CheckReply> {
         self.decide(Call::Check, shop, request).await
     }

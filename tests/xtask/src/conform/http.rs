@@ -85,8 +85,9 @@ fn start(listener: TcpListener) -> Result<Caller> {
     let mut key = |role: Role| access.create(role.name().to_owned(), BTreeSet::from([role]), Shops::All);
     let (check_key, admin_key) = (key(Role::LimitsCheck)?, key(Role::LimitsAdmin)?);
     let store = Arc::new(ProcessStore::new(KEYS_MAX, TableSeed([0; 16]), clock.clone()));
-    let live = Live::new(config.clone(), access, Vec::new(), None);
-    let limits = Limits::new(live, Home::local(store, clock.clone()), keys.clone(), Arc::clone(&metrics));
+    let home = Home::local(store, clock.clone());
+    let live = Live::new(home.store(), config.clone(), access, Vec::new(), None)?;
+    let limits = Limits::new(live, home, keys.clone(), Arc::clone(&metrics));
     let origins = Origins::new(&config, clock.now());
     let app = App {
         keys,

@@ -14,7 +14,6 @@ use conform::vector::{Call, Case, LIMITERS, Op, Vector};
 use queue_server::clock::Clock;
 use queue_server::limits::redis::{RedisLimits, ScriptClock};
 use queue_server::limits::{LimitStore, LimitStoreError, ProcessStore};
-use shared::limiter::Policy;
 use shared::limiter::check::CheckRequest;
 use shared::limiter::key::TableSeed;
 use shared::time::Timestamp;
@@ -27,9 +26,6 @@ trait Home {
     fn store(&self) -> &dyn LimitStore;
 
     fn go_to(&mut self, now: Timestamp);
-
-    /// Whether this home can keep a policy at all.
-    fn accepts(&self, policy: &Policy) -> Result<(), String>;
 }
 
 /// In the process of the service.
@@ -102,7 +98,7 @@ async fn reply(home: &mut impl Home, case: &Case) -> Reply {
         if let Err(reason) = layers.change(call) {
             return Reply::Broken(reason);
         }
-        if let Some(reason) = layers.policies().find_map(|policy| home.accepts(policy).err()) {
+        if let Some(reason) = layers.policies().find_map(|policy| home.store().accepts(policy).err()) {
             return Reply::Cannot(reason);
         }
         home.go_to(Timestamp::from_micros(call.t_us));
@@ -162,10 +158,6 @@ impl Home for InProcess {
     fn go_to(&mut self, now: Timestamp) {
         self.micros.store(now.as_micros(), Ordering::SeqCst);
     }
-
-    fn accepts(&self, _policy: &Policy) -> Result<(), String> {
-        Ok(())
-    }
 }
 
 impl Home for OnRedis {
@@ -175,10 +167,6 @@ impl Home for OnRedis {
 
     fn go_to(&mut self, now: Timestamp) {
         self.store.tell(ScriptClock::Told { now, ahead: self.ahead });
-    }
-
-    fn accepts(&self, policy: &Policy) -> Result<(), String> {
-        RedisLimits::accepts(policy).map_err(|error| error.to_string())
     }
 }
 
