@@ -27,13 +27,20 @@ pub enum Figure {
     EtaKept,
     /// Share of pairs in the wrong order within a lane, in percent.
     InversionsPercent,
-    /// How often one buyer was overtaken at most, among those called after the first fill, in seconds of the lane's flow:
-    /// the mean flow, or that of the ten seconds before the entry where it was faster.
+    /// By how many higher numbers one buyer was overtaken at most, among those called after the first fill, in seconds of the lane's
+    /// flow: each of them counts what the flow was when they came in, the mean flow at least.
     OvertakesMost,
-    /// Jain's index of entries ÷ weight over 1,000 entries, fifth percentile.
+    /// The same of those who came in while the buyer stood at the door.
+    OvertakesAtDoor,
+    /// All of them in seconds of the mean flow, which says little where the flow comes in waves: never judged.
+    OvertakesOfMean,
+    /// Jain's index of entries ÷ weight (or the share that floors and ceilings leave) over 1,000 entries, fifth percentile.
     JainP5,
-    /// Least share of a lane among 1,000 entries ÷ its floor, or its ceiling ÷ its share, while people waited in all lanes: fifth
-    /// percentile.
+    /// The same from a minute after the first fill on: in the fill nobody knows yet how many of each lane come, and in the minute after
+    /// it that is made up for.
+    JainAfterFill,
+    /// Least share of a lane among 1,000 entries ÷ its floor, or its ceiling ÷ its share, while people waited in all lanes, from a minute
+    /// after the first fill on: fifth percentile.
     BoundsKept,
     /// How far a lane was behind its floor or ahead of its ceiling at most, over all entries so far, in seconds of the room's flow.
     BoundsLag,
@@ -61,7 +68,7 @@ pub enum Figure {
 
 impl Figure {
     /// All figures, in the order of the table.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 27] = [
         Self::CountedUse,
         Self::CountedUseAfterFill,
         Self::TrueUse,
@@ -73,7 +80,10 @@ impl Figure {
         Self::EtaKept,
         Self::InversionsPercent,
         Self::OvertakesMost,
+        Self::OvertakesAtDoor,
+        Self::OvertakesOfMean,
         Self::JainP5,
+        Self::JainAfterFill,
         Self::BoundsKept,
         Self::BoundsLag,
         Self::RestoredAfter,
@@ -102,7 +112,10 @@ impl Figure {
             Self::EtaKept => "estimate kept, %",
             Self::InversionsPercent => "inversions, %",
             Self::OvertakesMost => "most overtakes, s of flow",
+            Self::OvertakesAtDoor => "of them at the door",
+            Self::OvertakesOfMean => "the same of mean flow",
             Self::JainP5 => "Jain p5",
+            Self::JainAfterFill => "Jain p5 after the fill",
             Self::BoundsKept => "bounds of lanes kept, p5",
             Self::BoundsLag => "behind bounds most, s of flow",
             Self::RestoredAfter => "latency restored after, s",

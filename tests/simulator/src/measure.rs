@@ -3,7 +3,7 @@
 use crate::{
     crowd::Buyer,
     figures::{Figure, Figures},
-    order::Order,
+    order::{Entry, Order, Overtaken, overtaken},
     scenario::{Scenario, TroubleKind},
     series::{Sample, mean},
 };
@@ -26,6 +26,8 @@ pub struct Measured {
     etas: (u32, u32),
     /// Lanes of all entries, in their order.
     entries: Vec<u8>,
+    /// So many of them came before a minute after the first fill.
+    entries_of_fill: usize,
     filled_ms: Option<u32>,
     last_entry_ms: u32,
     delays_most_ms: u32,
@@ -38,28 +40,13 @@ struct LaneMeasured {
     /// When each number was called.
     called_ms: Vec<u32>,
     order: Order,
-    overtakes: Vec<Overtaken>,
-    /// The moments of all entries.
-    entries: Vec<u32>,
-}
-
-/// By how many higher numbers one buyer was overtaken.
-#[derive(Clone, Copy, Debug)]
-struct Overtaken {
-    called_ms: u32,
-    overtakes: u32,
-    /// Entries of the lane in the ten seconds before.
-    lately: u32,
+    /// All entries, in their order.
+    entries: Vec<Entry>,
 }
 
 impl Measured {
     pub(crate) fn new(lanes: usize, buyers: u32) -> Self {
-        let lane = LaneMeasured {
-            called_ms: vec![0],
-            order: Order::new(buyers + 1),
-            overtakes: Vec::new(),
-            entries: Vec::new(),
-        };
+        let lane = LaneMeasured { called_ms: vec![0], order: Order::new(buyers + 1), entries: Vec::new() };
         Self {
             samples: Vec::new(),
             lost_turns: 0,
@@ -69,6 +56,7 @@ impl Measured {
             waits_most_ms: 0,
             etas: (0, 0),
             entries: Vec::new(),
+            entries_of_fill: 0,
             filled_ms: None,
             last_entry_ms: 0,
             delays_most_ms: 0,
@@ -100,9 +88,14 @@ impl Measured {
     pub(crate) fn note_entry(&mut self, now_ms: u32, place: Place, buyer: &Buyer, was_there: bool) {
         self.last_entry_ms = now_ms;
         self.entries.push(place.lane.0);
+        if self.filled_ms.is_none_or(|at| now_ms < at + REFILL_S * 1_000) {
+            self.entries_of_fill = self.entries.len();
+        }
         let called_ms = self.called_ms(usize::from(place.lane.0), place.number.0);
         let lane = &mut self.lanes[usize::from(place.lane.0)];
-        lane.entries.push(now_ms);
+        let came_ms = if buyer.refused_ms == 0 { now_ms } else { buyer.refused_ms };
+        let is_judged = buyer.polls_as_told();
+        lane.entries.push(Entry { number: buyer.number, called_ms, came_ms, at_ms: now_ms, is_judged });
         if was_there && !buyer.was_cut_off {
             let waited_ms = if buyer.refused_ms == 0 { 0 } else { now_ms - buyer.refused_ms };
             let tenth = (waited_ms / 100) as usize;
@@ -118,11 +111,8 @@ impl Measured {
                 let is_kept = (eta.low_s..=eta.high_s).contains(&waited_s);
                 self.etas = (self.etas.0 + 1, self.etas.1 + u32::from(is_kept));
             }
-            let first_try_ms = if buyer.refused_ms == 0 { now_ms } else { buyer.refused_ms };
-            self.delays_most_ms = self.delays_most_ms.max(first_try_ms.saturating_sub(called_ms));
-            let lately = lane.entries.iter().rev().take_while(|&&at| at + 10_000 > now_ms).count() as u32;
-            let overtakes = lane.order.enter(buyer.number);
-            lane.overtakes.push(Overtaken { called_ms, overtakes, lately });
+            self.delays_most_ms = self.delays_most_ms.max(came_ms.saturating_sub(called_ms));
+            lane.order.enter(buyer.number);
         }
     }
 
@@ -139,6 +129,7 @@ impl Measured {
             (inverted + more_inverted, pairs + more)
         });
         let filled = self.filled_ms.map(|at| f64::from(at) / 1_000.0);
+        let overtaken = self.overtaken_most_s();
         let figures = [
             (Figure::CountedUse, use_of(&waits, |sample| sample.sessions)),
             (
@@ -153,8 +144,11 @@ impl Measured {
             (Figure::WaitMost, Some(f64::from(self.waits_most_ms) / 1_000.0)),
             (Figure::EtaKept, self.eta_kept()),
             (Figure::InversionsPercent, (pairs > 0).then(|| inverted as f64 * 100.0 / pairs as f64)),
-            (Figure::OvertakesMost, Some(self.overtakes_most_s())),
-            (Figure::JainP5, self.jain_p5(scenario)),
+            (Figure::OvertakesMost, Some(overtaken.all)),
+            (Figure::OvertakesAtDoor, Some(overtaken.at_door)),
+            (Figure::OvertakesOfMean, Some(overtaken.of_mean)),
+            (Figure::JainP5, self.jain_p5(scenario, 0)),
+            (Figure::JainAfterFill, self.jain_p5(scenario, self.entries_of_fill)),
             (Figure::BoundsKept, self.bounds_kept(scenario).filter(|_| scenario.has_bounds())),
             (Figure::BoundsLag, self.bounds_lag_s(scenario).filter(|_| scenario.has_bounds())),
             (Figure::CallingStopsAfter, self.calling_stops_after_s(scenario)),
@@ -180,21 +174,21 @@ impl Measured {
         0.0
     }
 
-    /// Where the shop never fills, from the first call on.
-    fn overtakes_most_s(&self) -> f64 {
+    /// By so many seconds of its lane's flow one buyer was overtaken at most: all in all, and while they stood at the door. Where the
+    /// shop never fills, from the first call on.
+    fn overtaken_most_s(&self) -> Overtaken {
         let filled_ms = self.filled_ms.unwrap_or(0);
-        let served_s = (f64::from(self.last_entry_ms.saturating_sub(filled_ms)) / 1_000.0).max(1.0);
-        let in_seconds = |lane: &LaneMeasured| {
-            let mean = lane.entries.iter().filter(|&&at| at > filled_ms).count() as f64 / served_s;
-            let judged = lane.overtakes.iter().filter(|one| one.overtakes > 0 && one.called_ms > filled_ms);
-            let seconds = |one: &Overtaken| f64::from(one.overtakes) / mean.max(f64::from(one.lately) / 10.0);
-            judged.map(seconds).fold(0.0, f64::max)
-        };
-        self.lanes.iter().map(in_seconds).fold(0.0, f64::max)
+        let lanes = self.lanes.iter().flat_map(|lane| overtaken(&lane.entries, filled_ms));
+        lanes.fold(Overtaken::default(), |most, one| Overtaken {
+            all: most.all.max(one.all),
+            at_door: most.at_door.max(one.at_door),
+            of_mean: most.of_mean.max(one.of_mean),
+        })
     }
 
-    /// Lanes in which anybody came in, and how often somebody of each did in windows of entries that lie before the first ran empty.
-    fn windows(&self) -> (Vec<usize>, Vec<Vec<f64>>) {
+    /// Lanes in which anybody came in, and how often somebody of each did in windows of entries, from the one after `from` to where the
+    /// first lane ran empty.
+    fn windows(&self, from: usize) -> (Vec<usize>, Vec<Vec<f64>>) {
         let came: Vec<usize> =
             (0..self.lanes.len()).filter(|&lane| !self.lanes[lane].entries.is_empty()).collect();
         let last_of = |&lane: &usize| self.entries.iter().rposition(|&entered| usize::from(entered) == lane);
@@ -202,20 +196,20 @@ impl Measured {
         let count = |window: &[u8], lane: usize| {
             window.iter().filter(|&&entered| usize::from(entered) == lane).count() as f64
         };
-        let windows = self.entries[..busy_until].chunks_exact(JAIN_WINDOW);
+        let windows = self.entries[from.min(busy_until)..busy_until].chunks_exact(JAIN_WINDOW);
         let counts = windows.map(|window| came.iter().map(|&lane| count(window, lane)).collect()).collect();
         (came, counts)
     }
 
-    fn jain_p5(&self, scenario: &Scenario) -> Option<f64> {
-        let (came, windows) = self.windows();
-        let weights: Vec<f64> =
-            came.iter().map(|&lane| f64::from(scenario.room.lanes[lane].weight)).collect();
+    fn jain_p5(&self, scenario: &Scenario, from: usize) -> Option<f64> {
+        let (came, windows) = self.windows(from);
+        let by_weight = || scenario.room.lanes.iter().map(|lane| lane.weight).collect();
+        let due: Vec<u32> = scenario.shares.clone().unwrap_or_else(by_weight);
+        let due: Vec<f64> = came.iter().map(|&lane| f64::from(due[lane])).collect();
         let mut indices: Vec<f64> = windows
             .iter()
             .map(|counts| {
-                let shares: Vec<f64> =
-                    counts.iter().zip(&weights).map(|(count, weight)| count / weight).collect();
+                let shares: Vec<f64> = counts.iter().zip(&due).map(|(count, due)| count / due).collect();
                 let squares: f64 = shares.iter().map(|share| share * share).sum();
                 shares.iter().sum::<f64>().powi(2) / (shares.len() as f64 * squares)
             })
@@ -225,7 +219,7 @@ impl Measured {
     }
 
     fn bounds_kept(&self, scenario: &Scenario) -> Option<f64> {
-        let (came, windows) = self.windows();
+        let (came, windows) = self.windows(self.entries_of_fill);
         let kept = |(&lane, &count): (&usize, &f64)| {
             let settings = &scenario.room.lanes[lane];
             let percent = count * 100.0 / JAIN_WINDOW as f64;
@@ -240,7 +234,7 @@ impl Measured {
 
     /// By how many entries a lane was behind its floor or ahead of its ceiling at most, in seconds of the flow of all lanes.
     fn bounds_lag_s(&self, scenario: &Scenario) -> Option<f64> {
-        let (came, windows) = self.windows();
+        let (came, windows) = self.windows(0);
         let busy = &self.entries[..windows.len() * JAIN_WINDOW];
         let mut counts = vec![0_u32; scenario.room.lanes.len()];
         let mut most = 0.0_f64;

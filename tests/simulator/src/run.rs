@@ -94,6 +94,8 @@ pub(crate) struct World<'a> {
     pub(crate) watch: Watch,
     pub(crate) measured: Measured,
     pub(crate) now_ms: u32,
+    /// What the room may hold now: less than its own capacity where its server bears less.
+    capacity: u32,
     /// What the coming sample counts up.
     pub(crate) sample: Sample,
     /// Polls that the edges have seen and not told yet.
@@ -143,6 +145,7 @@ impl<'a> World<'a> {
             measured: Measured::new(lanes, buyers.len() as u32),
             buyers,
             now_ms: 0,
+            capacity: scenario.room.capacity,
             sample: Sample::default(),
             heard: Vec::new(),
             present: present as u32,
@@ -222,6 +225,7 @@ impl<'a> World<'a> {
         self.watch.ticked(self.now_ms, facts.phase, &order, &facts, self.ledger.inside());
         self.sample.waiting = facts.lanes.iter().map(|lane| lane.waiting).sum();
         self.sample.at_door = facts.at_door;
+        self.capacity = facts.capacity;
         let calls = order.calls.iter().map(|(_, count)| count).sum();
         self.take_sample(calls, order.standstill == Some(Standstill::RedemptionsStopped));
     }
@@ -238,7 +242,7 @@ impl<'a> World<'a> {
     fn take_sample(&mut self, calls: u32, standstill: bool) {
         self.sample.at_s = self.now_ms / 1_000;
         self.sample.sessions = self.ledger.inside();
-        if f64::from(self.sample.sessions) >= FULL * f64::from(self.scenario.room.capacity) {
+        if f64::from(self.sample.sessions) >= FULL * f64::from(self.capacity) {
             self.measured.note_full(self.now_ms);
         }
         self.sample.calls = calls;

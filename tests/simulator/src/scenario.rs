@@ -32,6 +32,8 @@ pub struct Scenario {
     pub seconds_max: u32,
     /// What must hold.
     pub marks: Vec<Mark>,
+    /// What each lane is to have while people wait in all of them, where that is not by weight alone.
+    pub shares: Option<Vec<u32>>,
     /// Models of other rooms' rules are run on the same people.
     pub with_peers: bool,
     /// The shop's server, where its health is watched.

@@ -54,13 +54,15 @@ fn openings() -> Vec<Scenario> {
             with_peers: true,
             ..opening("explicit_95", "95 % of the sessions end with a word", 40_000, 0.6)
         },
-        // Those who are at the door when a wave is over stay there until the next one: order and p95 are measured, not judged.
+        // Those who are at the door when a wave is over stay there until the next one: p95 is measured, not judged.
         Scenario {
             stay: Stay { spread: Spread::Narrow, ..STAY },
             marks: vec![
                 at_most(Figure::LostTurns, 0.0),
                 at_most(Figure::NeverServed, 0.0),
                 at_most(Figure::DoorWaitMost, STAY.mean_s),
+                at_most(Figure::OvertakesMost, 10.0),
+                at_least(Figure::EtaKept, 80.0),
             ],
             ..opening("like_stays", "all stay about as long: ends come in waves", 20_000, 0.2)
         },
@@ -121,8 +123,10 @@ fn bounded_lanes() -> Scenario {
             ..room(2_000, 200)
         },
         crowds: vec![of(0, 30_000, 0.6), of(1, 20_000, 0.2), of(2, 10_000, 0.4)],
+        shares: Some(vec![30, 50, 20]),
         marks: marks(&[
-            at_least(Figure::BoundsKept, 0.9),
+            at_least(Figure::JainAfterFill, 0.99),
+            at_least(Figure::BoundsKept, 0.98),
             at_most(Figure::BoundsLag, 10.0),
             at_least(Figure::CountedUse, 0.97),
         ]),
@@ -167,7 +171,11 @@ fn edges() -> Vec<Scenario> {
         Scenario {
             room: RoomSettings { turn_grace: Duration::from_secs(30), ..room(2_000, 200) },
             stay: Stay { spread: Spread::Narrow, ..STAY },
-            marks: vec![at_most(Figure::LostTurns, 0.0), at_most(Figure::NeverServed, 0.0)],
+            marks: vec![
+                at_most(Figure::LostTurns, 0.0),
+                at_most(Figure::NeverServed, 0.0),
+                at_most(Figure::OvertakesMost, 10.0),
+            ],
             ..opening("short_turns", "turns of 30 s, and a door that is full for longer", 20_000, 0.2)
         },
         Scenario {
@@ -238,6 +246,7 @@ fn servers() -> Vec<Scenario> {
                 at_most(Figure::RestoredAfter, 1.5 * STAY.mean_s),
                 at_least(Figure::UseOfSafe, 0.95),
                 at_most(Figure::LostTurns, 0.0),
+                at_most(Figure::OvertakesMost, 10.0),
             ],
             ..opening("server_halves", "the shop's server loses half from 2,000 to 4,000 s", 60_000, 0.2)
         },
@@ -284,6 +293,7 @@ fn opening(name: &'static str, about: &'static str, buyers: u32, no_shows: f64) 
         troubles: Vec::new(),
         seconds_max: 20_000,
         marks: Vec::new(),
+        shares: None,
         with_peers: false,
         server: None,
         weight: 1,
