@@ -9,7 +9,7 @@ use crate::page::Waiting;
 use crate::refusal::Refusal;
 use crate::reply::{self, SET_COOKIE, cookies_set, value_set};
 use crate::reporting::{self, OriginWatch};
-use crate::{rooms, server};
+use crate::{member, rooms, server};
 use futures_util::future::join;
 use shared::config::{RouteConfig, ShopConfig};
 use shared::gate::{
@@ -36,8 +36,10 @@ pub(crate) async fn answer(
 ) -> Result<Response, Refusal> {
     let buyer = incoming.buyer()?;
     let (body, sku);
-    let mut limits = Limits::new(incoming, Plan::of_request(shop, Some(route), &buyer));
-    let subject = buyer.subject(shop, Some(route));
+    let plan = Plan::of_request(shop, Some(route), &buyer);
+    let member = member::proved(incoming, shop, &plan).await;
+    let mut limits = Limits::new(incoming, plan);
+    let subject = Subject { member: member.as_deref(), ..buyer.subject(shop, Some(route)) };
     limits.take(&[Stage::Personal], &subject).await?;
     body = if needs_body(route) { Some(incoming.body().await?) } else { None };
     sku = read_sku(incoming, route, path, body.as_deref())?;
@@ -122,8 +124,11 @@ impl<'a> Gated<'a> {
         snapshot: Option<&Arc<Snapshot>>,
     ) -> Result<Response, Refusal> {
         let incoming = self.incoming;
-        let mut joining = Limits::new(incoming, Plan::of_join(&incoming.isolate.config, self.buyer));
-        joining.take(&Stage::ALL, &self.buyer.subject(self.shop, None)).await?;
+        let plan = Plan::of_join(&incoming.isolate.config, self.buyer);
+        let member = member::proved(incoming, self.shop, &plan).await;
+        let mut joining = Limits::new(incoming, plan);
+        let joiner = Subject { member: member.as_deref(), ..self.buyer.subject(self.shop, None) };
+        joining.take(&Stage::ALL, &joiner).await?;
         let path = format!("events/{}/ticket", self.event);
         let device = NewDevice::of(incoming, self.buyer);
         let call = forward::call(incoming, Buyers::json("POST", &path, JOIN_BUDGET_MS).with(device.as_ref()));

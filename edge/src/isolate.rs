@@ -2,12 +2,11 @@
 
 use crate::memory::{Memory, RoomMemory};
 use shared::config::Config;
+use shared::flat::{self, LiteMap};
 use shared::http::client::ClientAddress;
 use shared::ids::EventId;
 use shared::token::EdgeKeys;
-use shared::tree;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
 use worker::{Env, console_error};
@@ -18,7 +17,7 @@ pub(crate) struct Isolate {
     pub(crate) config: Config,
     pub(crate) keys: EdgeKeys,
     pub(crate) platform: Platform,
-    pub(crate) rooms: BTreeMap<EventId, Rc<RoomMemory>>,
+    pub(crate) rooms: LiteMap<EventId, Rc<RoomMemory>>,
     pub(crate) memory: Rc<Memory>,
 }
 
@@ -62,7 +61,7 @@ impl Isolate {
         let config = config.map_err(|errors| format!("FAIRGATE_CONFIG cannot be used:\n{errors}"))?;
         let keys = EdgeKeys::parse(&binding("FAIRGATE_EDGE_KEYS")?);
         let keys = keys.map_err(|error| format!("FAIRGATE_EDGE_KEYS cannot be used: {error}"))?;
-        Ok(Self::under(config, keys, platform, &BTreeMap::new(), Rc::new(Memory::new())))
+        Ok(Self::under(config, keys, platform, &LiteMap::new(), Rc::new(Memory::new())))
     }
 
     /// The same memory under another configuration; what an event has in memory stays with it.
@@ -74,13 +73,13 @@ impl Isolate {
         config: Config,
         keys: EdgeKeys,
         platform: Platform,
-        known_rooms: &BTreeMap<EventId, Rc<RoomMemory>>,
+        known_rooms: &LiteMap<EventId, Rc<RoomMemory>>,
         memory: Rc<Memory>,
     ) -> Self {
         let events: Vec<EventId> = config.events.iter().map(|event| event.id.clone()).collect();
         let keys = keys.prepared_for(&events);
         let room = |event: EventId| (event.clone(), known_rooms.get(&event).cloned().unwrap_or_default());
-        let rooms = tree::map(events.into_iter().map(room));
+        let rooms = flat::map(events.into_iter().map(room));
         Self { config, keys, platform, rooms, memory }
     }
 

@@ -8,6 +8,7 @@ mod gated;
 mod incoming;
 mod isolate;
 mod limits;
+mod member;
 mod memory;
 mod origin;
 mod origin_probe;
@@ -27,7 +28,7 @@ use limits::Limits;
 use origin::ToShop;
 use refusal::Refusal;
 use shared::config::{RouteConfig, ShopConfig};
-use shared::gate::{Plan, Stage};
+use shared::gate::{Plan, Stage, Subject};
 use shared::http::cors::Caller;
 use shared::http::reason::Reason;
 use shared::http::route::{RequestLine, RouteMatch, RouteTarget, find};
@@ -81,8 +82,11 @@ async fn ungated(
         return origin::pass_through(&mut unlimited, shop, &ToShop::default()).await;
     }
     let buyer = incoming.buyer()?;
-    let mut limits = Limits::new(incoming, Plan::of_request(shop, route, &buyer));
-    let taken = limits.take(&Stage::ALL, &buyer.subject(shop, route)).await;
+    let plan = Plan::of_request(shop, route, &buyer);
+    let member = member::proved(incoming, shop, &plan).await;
+    let mut limits = Limits::new(incoming, plan);
+    let subject = Subject { member: member.as_deref(), ..buyer.subject(shop, route) };
+    let taken = limits.take(&Stage::ALL, &subject).await;
     taken.map_err(|refusal| refusal.readable_by(caller))?;
     origin::pass_through(&mut limits, shop, &ToShop::default()).await
 }

@@ -1,13 +1,14 @@
 //! What an isolate remembers between requests, whatever its configuration. No borrow is held across an `await`.
 
 use crate::limits::memory::LimitMemory;
+use crate::member::Proofs;
 use crate::random::table_seed;
 use shared::fault_row::FaultRow;
+use shared::flat::LiteMap;
 use shared::gate::{EndedPlaces, Renewal, Reports, SnapshotSlot};
 use shared::limiter::table::LimiterTable;
 use shared::time::Timestamp;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// What is remembered of everything but rooms.
@@ -17,12 +18,14 @@ pub(crate) struct Memory {
     pub(crate) polls: RefCell<LimiterTable>,
     pub(crate) reports: RefCell<Reports>,
     pub(crate) jwks: RefCell<Option<Jwks>>,
+    /// Assertions of members whose signature is right.
+    pub(crate) proofs: RefCell<Proofs>,
     /// Calls to the queue server that failed.
     pub(crate) server_faults: RefCell<FaultRow>,
     /// Requests that the shop did not answer.
     pub(crate) origin_faults: RefCell<FaultRow>,
     /// Ids of shops whose last request got no reply.
-    pub(crate) silent_shops: RefCell<BTreeSet<String>>,
+    pub(crate) silent_shops: RefCell<LiteMap<String, ()>>,
     /// Gated requests that went on without a pass, because the queue server did not answer and nobody had to queue.
     pub(crate) unproved_requests: Cell<u64>,
 }
@@ -61,6 +64,7 @@ impl Memory {
             polls: RefCell::new(LimiterTable::new(POLLING_DEVICES_MAX, table_seed())),
             reports: RefCell::default(),
             jwks: RefCell::default(),
+            proofs: RefCell::default(),
             server_faults: RefCell::default(),
             origin_faults: RefCell::default(),
             silent_shops: RefCell::default(),

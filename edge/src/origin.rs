@@ -7,10 +7,10 @@ use crate::{clock, origin_probe, reply, reporting};
 use futures_util::future::{Either, select};
 use shared::config::ShopConfig;
 use shared::gate::{
-    hides_method, is_disguised, is_for_this_hop_only, is_ours, overrides_method, speaks_as_proxy,
+    REPLY_TIME_MAX, hides_method, is_disguised, is_for_this_hop_only, is_ours, overrides_method,
+    speaks_as_proxy,
 };
 use std::pin::pin;
-use std::time::Duration;
 use worker::js_sys::Uint8Array;
 use worker::wasm_bindgen::JsValue;
 use worker::web_sys::{Headers, Request, RequestInit, RequestRedirect, Response};
@@ -52,11 +52,12 @@ pub(crate) async fn send(
     let signal = abort.signal();
     let fetch = Fetch::Request(request.into());
     // The budget ends with the head of the reply: its body may stream for as long as the shop likes.
-    let outcome = match select(pin!(fetch.send_with_signal(&signal)), Delay::from(BUDGET)).await {
+    let outcome = match select(pin!(fetch.send_with_signal(&signal)), Delay::from(REPLY_TIME_MAX)).await {
         Either::Left((reply, _)) => reply,
         Either::Right(_) => {
-            // The shop may have been called, and is perhaps working still.
+            // The shop may have been called, and is perhaps working still: permits end with their lives.
             abort.abort();
+            limits.leave_permits();
             note_fault(incoming, shop, "took too long");
             return Err(OriginFault::TimedOut.into());
         }
@@ -129,6 +130,3 @@ fn is_bodiless(method: &str) -> bool {
 fn is_web_socket(name: &str, value: &str) -> bool {
     name == "upgrade" && value.eq_ignore_ascii_case("websocket")
 }
-
-/// From the request to the head of the shop's reply.
-const BUDGET: Duration = Duration::from_secs(30);

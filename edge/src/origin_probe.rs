@@ -14,7 +14,7 @@ use worker::{Delay, Socket};
 /// Whether this request need not be sent, because no connection to the shop can be made.
 pub(crate) async fn cannot_connect(limits: &Limits<'_>, shop: &ShopConfig) -> bool {
     let isolate = &limits.incoming().isolate;
-    let is_silent = isolate.memory.silent_shops.borrow().contains(&shop.id);
+    let is_silent = isolate.memory.silent_shops.borrow().contains_key(&shop.id);
     // Cloudflare says by a status of its own that a connection was refused, and does not let every address be connected to.
     if !is_silent || isolate.platform != Platform::Workerd {
         return false;
@@ -28,7 +28,7 @@ pub(crate) async fn cannot_connect(limits: &Limits<'_>, shop: &ShopConfig) -> bo
 
 /// Notes that a request got no reply.
 pub(crate) fn note_silence(limits: &Limits<'_>, shop: &ShopConfig) {
-    limits.incoming().isolate.memory.silent_shops.borrow_mut().insert(shop.id.clone());
+    limits.incoming().isolate.memory.silent_shops.borrow_mut().insert(shop.id.clone(), ());
 }
 
 /// Whether the reply is Cloudflare's own, for a connection that the shop's machine refused, or that found none.

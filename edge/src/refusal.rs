@@ -113,6 +113,7 @@ impl From<Bound<'_>> for Refusal {
         let headers = bound.fields.headers();
         let problem = Problem::new(bound.reason)
             .policy(bound.policy)
+            .words(bound.words)
             .violated_policies(bound.fields.violated_policies)
             .retry_after(retry_after);
         Self { problem, headers }

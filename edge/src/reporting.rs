@@ -7,8 +7,11 @@ use crate::refusal::{Refusal, ServerUnreachable};
 use crate::rooms;
 use crate::server::ServerCall;
 use shared::config::ShopConfig;
-use shared::gate::{EndedPlaces, OriginEnd, PassView, REPORT_EVERY, find_pass, outcome_of, session_word};
+use shared::gate::{
+    EndedPlaces, Limit, OriginEnd, PassView, REPORT_EVERY, find_pass, outcome_of, session_word,
+};
 use shared::ids::{EventId, Place};
+use shared::limiter::Decision;
 use shared::time::Timestamp;
 use shared::wire::{Report, Word};
 use std::rc::Rc;
@@ -64,6 +67,12 @@ impl<'a> OriginWatch<'a> {
 pub(crate) fn note_poll(incoming: &Incoming, event: &EventId, place: Place, again_ms: u64) {
     let begins_flush =
         incoming.isolate.memory.reports.borrow_mut().hear(event, place, again_ms, clock::now());
+    flush_soon(incoming, begins_flush);
+}
+
+/// Counts what the limits of one stage were told; the counts of a second travel together.
+pub(crate) fn note_limits(incoming: &Incoming, limits: &[Limit<'_>], decisions: &[Option<Decision>]) {
+    let begins_flush = incoming.isolate.memory.reports.borrow_mut().limited(limits, decisions, clock::now());
     flush_soon(incoming, begins_flush);
 }
 

@@ -4,15 +4,14 @@ use jsonwebtoken::{
     Algorithm, DecodingKey, Validation,
     jwk::{AlgorithmParameters, EllipticCurve, Jwk, JwkSet},
 };
-use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use shared::{
     config::{Config, MembersConfig},
-    gate::MEMBER_BYTES_MAX,
     ids::MemberHash,
     time::Timestamp,
+    token::assertion::{MemberClaims, Unproved},
 };
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 /// The shops that have members.
 #[derive(Default)]
@@ -39,28 +38,6 @@ pub struct Member<'a> {
     pub lane: &'a str,
 }
 
-/// Why an assertion proves nothing; its bearer is a guest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unproved {
-    /// The shop has no `[shop.members]`.
-    NoMembers,
-    /// It is over, or lives longer than the shop's assertions may.
-    Expired,
-    /// Not signed by a key of the shop, for another audience, or no assertion at all.
-    Invalid,
-}
-
-impl Unproved {
-    /// The code that travels in the reply to a join.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::NoMembers => "MEMBERS_UNKNOWN",
-            Self::Expired => "ASSERTION_EXPIRED",
-            Self::Invalid => "ASSERTION_INVALID",
-        }
-    }
-}
-
 /// Why the configuration of a shop's members cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum MembersError {
@@ -70,13 +47,6 @@ pub enum MembersError {
         "shop {0}: members.jwks needs at least one key, and only P-256, RSA and Ed25519 keys: secrets do not belong there"
     )]
     KeyUnfit(String),
-}
-
-#[derive(Deserialize)]
-struct Claims {
-    sub: String,
-    iat: u64,
-    exp: u64,
 }
 
 impl Members {
@@ -95,18 +65,8 @@ impl Members {
     pub fn prove(&self, shop_id: &str, assertion: &str, now: Timestamp) -> Result<Member<'_>, Unproved> {
         let shop = self.0.get(shop_id).ok_or(Unproved::NoMembers)?;
         let claims = shop.open(assertion).ok_or(Unproved::Invalid)?;
-        if !(1..=MEMBER_BYTES_MAX).contains(&claims.sub.len()) {
-            return Err(Unproved::Invalid);
-        }
-        let age_max = shop.config.age_max.as_secs();
-        let lives_on = claims.exp.saturating_add(LEEWAY.as_secs()) > now.as_secs();
-        if !lives_on || claims.exp.saturating_sub(claims.iat) > age_max {
-            return Err(Unproved::Expired);
-        }
-        if claims.iat > now.as_secs().saturating_add(LEEWAY.as_secs()) {
-            return Err(Unproved::Invalid);
-        }
-        Ok(Member { hash: hash(shop_id, &claims.sub), lane: &shop.config.lane })
+        let member = claims.member(shop.config.age_max, now)?;
+        Ok(Member { hash: hash(shop_id, member), lane: &shop.config.lane })
     }
 }
 
@@ -120,7 +80,7 @@ impl ShopMembers {
         Ok(Self { config: config.clone(), keys })
     }
 
-    fn open(&self, assertion: &str) -> Option<Claims> {
+    fn open(&self, assertion: &str) -> Option<MemberClaims> {
         let kid = jsonwebtoken::decode_header(assertion).ok()?.kid;
         let key = match &kid {
             Some(_) => self.keys.iter().find(|key| key.kid == kid)?,
@@ -132,7 +92,7 @@ impl ShopMembers {
         validation.validate_exp = false;
         validation.set_audience(&[&self.config.audience]);
         validation.set_required_spec_claims(&["exp", "aud", "sub"]);
-        Some(jsonwebtoken::decode::<Claims>(assertion, &key.decoding, &validation).ok()?.claims)
+        Some(jsonwebtoken::decode::<MemberClaims>(assertion, &key.decoding, &validation).ok()?.claims)
     }
 }
 
@@ -157,6 +117,3 @@ fn hash(shop_id: &str, member: &str) -> MemberHash {
     named.copy_from_slice(&hash.finalize()[..8]);
     MemberHash(named)
 }
-
-/// Clocks of shop and server lie apart by no more.
-const LEEWAY: Duration = Duration::from_secs(60);

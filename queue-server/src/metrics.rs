@@ -8,7 +8,7 @@ use prometheus_client::{
 };
 use shared::{
     fault_row::FaultRow, http::reason::Reason, ids::EventId, room::Facts, time::Timestamp,
-    token::edge_signature::EdgeSignatureError,
+    token::edge_signature::EdgeSignatureError, wire::LimitReport,
 };
 use std::{
     sync::{Mutex, PoisonError},
@@ -166,6 +166,24 @@ impl Metrics {
 
     pub fn note_near_limit(&self, policy: &str) {
         self.near_limits.get_or_create(&PolicyLabels { policy: policy.to_owned() }).inc();
+    }
+
+    /// What limits decided at an edge, which has its own homes of keys.
+    pub fn note_edge_limits(&self, report: &LimitReport) {
+        let LimitReport { policy, counts } = report;
+        let outcomes = [
+            ("allowed", counts.allowed),
+            ("refused", counts.refused),
+            ("shadow_allowed", counts.shadow_allowed),
+            ("shadow_refused", counts.shadow_refused),
+            ("undecided", counts.undecided),
+        ];
+        for (outcome, count) in outcomes.into_iter().filter(|(_, count)| *count > 0) {
+            self.limits.get_or_create(&LimitLabels { policy: policy.clone(), outcome }).inc_by(count);
+        }
+        if counts.near > 0 {
+            self.near_limits.get_or_create(&PolicyLabels { policy: policy.clone() }).inc_by(counts.near);
+        }
     }
 
     pub fn note_limit_fallback(&self) {

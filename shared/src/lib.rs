@@ -3,6 +3,7 @@
 
 pub mod config;
 pub mod fault_row;
+pub mod flat;
 pub mod gate;
 pub mod guard;
 pub mod http;

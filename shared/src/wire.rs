@@ -256,6 +256,36 @@ pub struct Report {
     pub origins: Vec<OriginReport>,
     /// Waiting buyers who asked since the last report: epoch, lane, number, and after how many seconds they were told to ask again.
     pub polls: BTreeMap<EventId, Vec<(Epoch, LaneId, TicketNumber, u64)>>,
+    /// What limits decided since the last report.
+    pub limits: Vec<LimitReport>,
+}
+
+/// What one policy's limits decided at an edge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitReport {
+    /// Name of the policy.
+    pub policy: String,
+    /// How often they decided what.
+    #[serde(flatten)]
+    pub counts: LimitCounts,
+}
+
+/// Decisions by what came of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LimitCounts {
+    /// It passed.
+    pub allowed: u64,
+    /// It passed and left a fifth of the quota or less.
+    pub near: u64,
+    /// It was refused.
+    pub refused: u64,
+    /// It passed a policy in shadow.
+    pub shadow_allowed: u64,
+    /// A policy in shadow would have refused it.
+    pub shadow_refused: u64,
+    /// Nobody answered, or was asked, because another limit had refused.
+    pub undecided: u64,
 }
 
 /// What an edge saw of the server of one event's shop.

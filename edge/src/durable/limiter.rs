@@ -3,15 +3,14 @@
 use super::kept::{KEYS_MAX, KeptRows};
 use crate::clock;
 use crate::random::table_seed;
+use shared::flat::{self, LiteMap};
 use shared::limiter::Record;
 use shared::limiter::check::Charge;
 use shared::limiter::home::{HomeReply, HomeRequest, Keeping};
 use shared::limiter::key::KeyHash;
 use shared::limiter::table::LimiterTable;
 use shared::time::Timestamp;
-use shared::tree;
 use std::cell::{RefCell, RefMut};
-use std::collections::BTreeSet;
 use std::time::Duration;
 use worker::{DurableObject, Env, Error, Request, Response, Result, State, console_warn, durable_object};
 
@@ -29,7 +28,7 @@ struct Inner {
     /// `None` until the first key needs one: most objects hold short windows only, and store nothing.
     rows: Option<KeptRows>,
     /// Keys whose rows are behind their states.
-    unwritten: BTreeSet<KeyHash>,
+    unwritten: LiteMap<KeyHash, ()>,
     alarm_at: Option<Timestamp>,
     /// States that found no row.
     rowless: u64,
@@ -115,7 +114,7 @@ impl Inner {
         }
         #[cfg(feature = "plant")]
         crate::plant::note_load();
-        Ok(Self { table, rows, unwritten: BTreeSet::new(), alarm_at: None, rowless: 0 })
+        Ok(Self { table, rows, unwritten: LiteMap::new(), alarm_at: None, rowless: 0 })
     }
 
     fn answer(&mut self, state: &State, request: &HomeRequest, now: Timestamp) -> Result<HomeReply> {
@@ -125,13 +124,13 @@ impl Inner {
             record.is_some_and(|record| Keeping::may_be_written(&record.policy))
         };
         let is_kept = |charge: &&Charge| Keeping::may_be_written(&charge.policy) || had_row(charge.key);
-        let keys = tree::set(request.charges().filter(is_kept).map(|charge| charge.key));
-        let before: Vec<Option<Record>> = keys.iter().map(|key| self.table.record(*key)).collect();
+        let keys = flat::map(request.charges().filter(is_kept).map(|charge| (charge.key, ())));
+        let before: Vec<Option<Record>> = keys.keys().map(|key| self.table.record(*key)).collect();
         self.table.sweep(SWEPT_PER_CALL, now);
         let unrecorded = self.table.unrecorded_checks();
         let reply = request.answer(&mut self.table, now);
         self.warn_of_unrecorded(unrecorded);
-        for (key, before) in keys.iter().zip(before) {
+        for (key, before) in keys.keys().zip(before) {
             if self.table.record(*key) != before {
                 self.keep(state, *key, now)?;
             }
@@ -147,7 +146,7 @@ impl Inner {
                 self.unwritten.remove(&key);
             }
             _ => {
-                self.unwritten.insert(key);
+                self.unwritten.insert(key, ());
             }
         }
         if self.unwritten.len() >= UNWRITTEN_MAX {
@@ -157,7 +156,7 @@ impl Inner {
     }
 
     fn write_behind(&mut self, state: &State, now: Timestamp) -> Result<()> {
-        for key in std::mem::take(&mut self.unwritten) {
+        for (key, ()) in std::mem::take(&mut self.unwritten) {
             match self.table.record(key).filter(|record| Keeping::of(record, now) != Keeping::InMemory) {
                 Some(record) => self.write(state, &record, now)?,
                 None => self.rows(state)?.remove(key)?,

@@ -3,6 +3,7 @@
 use crate::clock;
 use crate::incoming::Incoming;
 use crate::isolate::Isolate;
+use shared::flat;
 use shared::gate::{Home, HomeCall, HomeCheck, Limit};
 use shared::limiter::Decision;
 use shared::limiter::check::Charge;
@@ -39,7 +40,7 @@ pub(super) async fn ask(
     let leased = leased_charges(call, limits);
     if let Some(charges) = &leased {
         let mut books = link.isolate.memory.limits.leases.borrow_mut();
-        let book = books.entry(call.home.to_string()).or_default();
+        let book = flat::entry(&mut *books, &call.home.to_string());
         book.note(charges, began);
         if let Some(taken) = book.take(charges, began) {
             return Some(Answered::of(call, taken.decisions, taken.taken_at));
@@ -107,7 +108,7 @@ impl HomeLink {
         }
         if let (Some(charges), [ask]) = (leased, request.asks.as_mut_slice()) {
             let mut books = self.isolate.memory.limits.leases.borrow_mut();
-            let book = books.entry(call.home.to_string()).or_default();
+            let book = flat::entry(&mut *books, &call.home.to_string());
             request.refunds = book.returns(now, REFUNDS_MAX);
             ask.wanted = book.wanted(charges, now);
         }

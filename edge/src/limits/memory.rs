@@ -2,15 +2,16 @@
 
 use crate::random::table_seed;
 use shared::config::OnStoreFailure;
-use shared::gate::{HomeCall, Limit, Verdict};
+use shared::flat::{self, LiteMap};
+use shared::gate::{Bound, HomeCall, Limit, Verdict};
 use shared::limiter::check::CheckRequest;
 use shared::limiter::deny_cache::DenyCache;
+use shared::limiter::key::KeyHash;
 use shared::limiter::lease::LeaseBook;
 use shared::limiter::table::LimiterTable;
 use shared::limiter::{Decision, Policy};
 use shared::time::Timestamp;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::time::Duration;
 use worker::{Error, console_log, console_warn};
 
@@ -18,15 +19,24 @@ use worker::{Error, console_log, console_warn};
 pub(crate) struct LimitMemory {
     pub(super) deny_cache: RefCell<DenyCache>,
     /// By home. Only shops and the site have leases, and configuration names those.
-    pub(super) leases: RefCell<BTreeMap<String, LeaseBook>>,
+    pub(super) leases: RefCell<LiteMap<String, LeaseBook>>,
     /// What this isolate itself has let pass, for the time in which a home does not answer.
     own: RefCell<LimiterTable>,
     /// Homes that did not answer, and when.
-    failures: RefCell<BTreeMap<String, Timestamp>>,
+    failures: RefCell<LiteMap<String, Timestamp>>,
     failed_calls: Cell<u64>,
     open_limits: Cell<usize>,
     /// Requests that a policy in shadow would have refused, by policy.
-    shadow_refusals: RefCell<BTreeMap<String, u64>>,
+    shadow_refusals: RefCell<LiteMap<String, u64>>,
+    refusal_lines: Cell<Lines>,
+}
+
+/// Lines of the log in one second.
+#[derive(Clone, Copy, Default)]
+struct Lines {
+    second: u64,
+    written: u32,
+    left_out: u64,
 }
 
 impl LimitMemory {
@@ -39,6 +49,7 @@ impl LimitMemory {
             failed_calls: Cell::default(),
             open_limits: Cell::default(),
             shadow_refusals: RefCell::default(),
+            refusal_lines: Cell::default(),
         }
     }
 
@@ -47,12 +58,35 @@ impl LimitMemory {
         self.count_unanswered(verdict.unanswered);
         for policy in &verdict.would_refuse {
             let mut refusals = self.shadow_refusals.borrow_mut();
-            let count = refusals.entry((*policy).to_owned()).or_default();
+            let count = flat::entry(&mut *refusals, &(*policy).to_owned());
             *count = count.saturating_add(1);
             if count.is_power_of_two() {
                 console_log!("policy {policy} in shadow would have refused {count} requests so far");
             }
         }
+    }
+
+    /// Logs what refused a request: at most [`LINES_PER_SECOND`], so that a flood of refusals is none of lines.
+    pub(super) fn log_refusal(&self, bound: &Bound<'_>, request_id: &str, now: Timestamp) {
+        let mut lines = self.refusal_lines.get();
+        if lines.second != now.as_secs() {
+            lines = Lines { second: now.as_secs(), written: 0, left_out: lines.left_out };
+        }
+        if lines.written < LINES_PER_SECOND {
+            let Bound { policy, key: KeyHash(key), retry_after, .. } = bound;
+            let key = u128::from_be_bytes(*key);
+            let counts_by: Vec<&str> = bound.counts_by.iter().map(|part| part.name()).collect();
+            let (counts_by, wait_ms) = (counts_by.join("+"), retry_after.map_or(0, |wait| wait.as_millis()));
+            let left_out = std::mem::take(&mut lines.left_out);
+            console_log!(
+                "a limit refuses: policy={policy} key={key:032x} counts_by={counts_by} wait_ms={wait_ms} \
+                 request={request_id} left_out={left_out}"
+            );
+            lines.written += 1;
+        } else {
+            lines.left_out = lines.left_out.saturating_add(1);
+        }
+        self.refusal_lines.set(lines);
     }
 
     /// Counts and logs limits that stood open because nobody answered for them.
@@ -133,6 +167,9 @@ const DENY_CACHE_SETS: usize = 1_024;
 
 /// Keys whose share of this isolate is known; about 60 bytes each.
 const OWN_KEYS_MAX: usize = 32_768;
+
+/// Refusals that are logged one by one in a second.
+const LINES_PER_SECOND: u32 = 10;
 
 /// How long a home that failed is not asked again.
 const LEFT_ALONE_FOR: Duration = Duration::from_secs(1);

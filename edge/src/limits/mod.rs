@@ -9,15 +9,19 @@ mod sieve;
 use crate::clock;
 use crate::incoming::Incoming;
 use crate::refusal::Refusal;
+use crate::reporting;
 use futures_util::future::join_all;
 use home::{Answered, HomeLink};
 use memory::LimitMemory;
+use shared::flat::{self, LiteMap};
 use shared::gate::{
-    Home, HomeCall, Ledger, Limit, Plan, Stage, Subject, Verdict, by_home, judge, refused_already,
+    Bound, Home, HomeCall, HomeCheck, Ledger, Limit, Plan, Stage, Subject, Verdict, by_home, judge,
+    refused_already,
 };
 use shared::http::ratelimit::{LimitFields, QuotaReport, rate_limit_fields};
 use shared::limiter::concurrency::Holder;
-use shared::limiter::home::{Give, HomeRequest, REFUNDS_MAX};
+use shared::limiter::home::{Give, HomeRequest};
+use shared::limiter::lease::Refund;
 use shared::limiter::{Decision, Policy};
 use uuid::Uuid;
 use worker::Delay;
@@ -62,12 +66,13 @@ impl<'a> Limits<'a> {
     /// Gives back everything that was taken: a later stage refused, or the shop did no work. Never after the shop was
     /// called.
     pub(crate) fn give_back(&mut self) {
-        for (home, refunds) in std::mem::take(&mut self.ledger).refunds() {
-            for refunds in refunds.chunks(REFUNDS_MAX) {
-                let request = HomeRequest { refunds: refunds.to_vec(), ..HomeRequest::default() };
-                self.send_beside(home, request);
-            }
-        }
+        let refunds = std::mem::take(&mut self.ledger).refunds();
+        self.send_back(refunds);
+    }
+
+    /// Leaves the permits to end with their lives: what they stand for may be going on.
+    pub(crate) fn leave_permits(&mut self) {
+        self.permits.clear();
     }
 
     /// `RateLimit` and `RateLimit-Policy` for the reply to a request that went on; none where nothing limited it.
@@ -87,7 +92,8 @@ impl<'a> Limits<'a> {
     async fn take_stage(&mut self, stage: Stage, limits: &[Limit<'a>]) -> Result<(), Refusal> {
         let remembered = refusals::known(self.incoming, limits);
         if let Some(bound) = refused_already(self.limit_fields(), limits, &remembered) {
-            return Err(bound.into());
+            reporting::note_limits(self.incoming, limits, &remembered);
+            return Err(self.refused(bound));
         }
         if stage == Stage::Personal {
             sieve::check(self.incoming, limits).await?;
@@ -97,13 +103,17 @@ impl<'a> Limits<'a> {
         let asked = calls.iter().map(|call| home::ask(&link, call, limits, self.holder));
         let mut decisions = vec![None; limits.len()];
         for (call, answer) in calls.iter().zip(join_all(asked).await) {
-            match answer {
-                Some(answered) => self.note(call, limits, answered, &mut decisions),
-                None => self.memory().decide_locally(call, limits, &mut decisions, clock::now()),
+            if let Some(answered) = answer {
+                self.note(call, limits, answered, &mut decisions);
+            } else {
+                // Nobody knows whether it took some; to give back what nobody holds changes nothing.
+                self.hold_permits(call, call.checks.iter(), limits);
+                self.memory().decide_locally(call, limits, &mut decisions, clock::now());
             }
         }
         let verdict = judge(self.limit_fields(), limits, &decisions);
         self.memory().note_verdict(&verdict);
+        reporting::note_limits(self.incoming, limits, &decisions);
         self.go_on(limits, &decisions, verdict).await
     }
 
@@ -124,18 +134,25 @@ impl<'a> Limits<'a> {
         refusals::remember(self.incoming, limits, &taken);
         self.memory().keep_warm(limits, &taken, clock::now());
         self.ledger.note(limits, &taken, answered.taken_at);
-        for check in &call.checks {
-            let is_taken = |index: &usize| {
-                taken.get(*index).copied().flatten().is_some_and(|decision| decision.is_allowed())
-            };
-            if !check.indices.iter().all(is_taken) {
-                continue;
-            }
-            let charges = check.indices.iter().filter_map(|index| Some(limits.get(*index)?.charge));
-            let permits = charges.filter(|charge| matches!(charge.policy, Policy::Concurrency(_)));
-            let holder = self.holder;
-            self.permits.extend(permits.map(|charge| (call.home, Give { charge, holder })));
-        }
+        let is_taken = |index: &usize| {
+            taken.get(*index).copied().flatten().is_some_and(|decision| decision.is_allowed())
+        };
+        let taken = call.checks.iter().filter(|check| check.indices.iter().all(is_taken));
+        self.hold_permits(call, taken, limits);
+    }
+
+    /// Notes the permits of these checks, which go back with the request's end.
+    fn hold_permits<'c>(
+        &mut self,
+        call: &HomeCall<'a>,
+        checks: impl Iterator<Item = &'c HomeCheck>,
+        limits: &[Limit<'a>],
+    ) {
+        let indices = checks.flat_map(|check| &check.indices);
+        let charges = indices.filter_map(|index| Some(limits.get(*index)?.charge));
+        let permits = charges.filter(|charge| matches!(charge.policy, Policy::Concurrency(_)));
+        let holder = self.holder;
+        self.permits.extend(permits.map(|charge| (call.home, Give { charge, holder })));
     }
 
     /// Refuses, or lets the request go on when its turn in a leaky queue has come.
@@ -146,7 +163,7 @@ impl<'a> Limits<'a> {
         verdict: Verdict<'a>,
     ) -> Result<(), Refusal> {
         if let Some(bound) = verdict.refusal {
-            return Err(bound.into());
+            return Err(self.refused(bound));
         }
         let told = limits.iter().zip(decisions).filter(|(limit, _)| limit.is_enforced());
         self.told.extend(told.filter_map(|(limit, decision)| Some((*limit, (*decision)?))));
@@ -156,8 +173,27 @@ impl<'a> Limits<'a> {
         Ok(())
     }
 
+    fn refused(&self, bound: Bound<'_>) -> Refusal {
+        self.memory().log_refusal(&bound, &self.incoming.request_id, clock::now());
+        bound.into()
+    }
+
     fn memory(&self) -> &LimitMemory {
         &self.incoming.isolate.memory.limits
+    }
+
+    /// What goes back, permits too: one call for each home.
+    fn send_back(&mut self, refunds: LiteMap<Home<'a>, Vec<Refund>>) {
+        let refunds = refunds.into_iter();
+        let mut requests = flat::map(
+            refunds.map(|(home, refunds)| (home, HomeRequest { refunds, ..HomeRequest::default() })),
+        );
+        for (home, give) in std::mem::take(&mut self.permits) {
+            flat::entry(&mut requests, &home).gives.push(give);
+        }
+        for (home, request) in requests {
+            self.send_beside(home, request);
+        }
     }
 
     fn send_beside(&self, home: Home<'_>, request: HomeRequest) {
@@ -166,12 +202,11 @@ impl<'a> Limits<'a> {
     }
 }
 
-/// However a request ends, its permits go back.
+/// However a request ends, its permits go back: when the head of the shop's reply is there. The runtime streams the body
+/// by itself, and a client that reads slowly keeps no place of those who wait.
 impl Drop for Limits<'_> {
     fn drop(&mut self) {
-        for (home, give) in std::mem::take(&mut self.permits) {
-            self.send_beside(home, HomeRequest { gives: vec![give], ..HomeRequest::default() });
-        }
+        self.send_back(LiteMap::new());
     }
 }
 

@@ -100,6 +100,13 @@ async fn take_report(app: &App, call: &Call) -> Result<Response, Refusal> {
             app.metrics.note_edge_outcome(&event, reason, count);
         }
     }
+    let config = &app.limits.live.now().config;
+    let is_known = |name: &str| config.shops.iter().any(|shop| shop.policy(name).is_some());
+    report
+        .limits
+        .iter()
+        .filter(|limit| is_known(&limit.policy))
+        .for_each(|limit| app.metrics.note_edge_limits(limit));
     let now = app.clock.now();
     report.origins.iter().for_each(|origin| app.origins.hear(origin, now));
     Ok(empty(StatusCode::NO_CONTENT))

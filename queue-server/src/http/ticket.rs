@@ -7,7 +7,7 @@ use super::{
     presented::{self, PresentedTicket},
     reply,
 };
-use crate::{app::App, codes, members::Unproved, rooms::ActiveRoom};
+use crate::{app::App, codes, rooms::ActiveRoom};
 use axum::{
     http::{HeaderName, StatusCode, header},
     response::Response,
@@ -21,7 +21,7 @@ use shared::{
     },
     ids::CodeHash,
     room::{Heard, JoinRequest, Joined, MOVE_LIFE},
-    token::{Ticket, ticket::issued_at_s},
+    token::{Ticket, assertion::Unproved, ticket::issued_at_s},
     wire::TicketState,
 };
 use std::time::Duration;

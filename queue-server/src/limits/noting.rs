@@ -1,12 +1,6 @@
 //! What is counted and logged of every check.
 
-use super::{
-    asked::Asked,
-    live::InForce,
-    outcome::{Said, is_near_limit},
-    refusals::RefusalNote,
-    service::Limits,
-};
+use super::{asked::Asked, live::InForce, outcome::Said, refusals::RefusalNote, service::Limits};
 use data_encoding::HEXLOWER;
 use shared::{config::PolicyMode, gate::Limit, limiter::Decision};
 use std::time::Duration;
@@ -26,7 +20,7 @@ impl Limits {
             };
             self.metrics.note_limit(limit.name, outcome);
             match decision {
-                Some(decision) if is_near_limit(limit, decision) => self.metrics.note_near_limit(limit.name),
+                Some(decision) if limit.is_near(decision) => self.metrics.note_near_limit(limit.name),
                 Some(Decision::Denied { retry_after, .. }) => {
                     self.note_refusal(in_force, asked, limit, said, *retry_after);
                 }

@@ -133,11 +133,6 @@ fn told(limit: &Limit<'_>, decision: Option<&Decision>) -> LimitTold {
     }
 }
 
-/// Whether a key that just let a request pass has a fifth of its quota left, or less.
-pub(super) fn is_near_limit(limit: &Limit<'_>, decision: &Decision) -> bool {
-    decision.is_allowed() && decision.remaining().saturating_mul(5) <= limit.charge.policy.quota()
-}
-
 /// Who holds the permits of a check: what the caller said, or nobody else could know.
 pub(super) fn holder_or_random(told: Option<Holder>) -> Option<Holder> {
     told.or_else(|| {

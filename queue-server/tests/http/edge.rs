@@ -74,6 +74,25 @@ async fn outcomes_are_counted_by_known_names_only() {
     assert!(!metrics.text().to_lowercase().contains("made"), "{}", metrics.text());
 }
 
+/// Whoever reports names no label of ours: policies that no shop has are passed over.
+#[tokio::test]
+async fn what_limits_decided_at_an_edge_is_counted_by_policies_that_exist() {
+    let server = Server::start().await;
+    let report = r#"{"limits":[{"policy":"device","allowed":7,"near":2,"refused":3,"shadowRefused":1,"undecided":1},
+        {"policy":"made-up","refused":1}]}"#;
+    for _ in 0..2 {
+        assert_eq!(signed(&server, "POST", REPORT, report).await.status, 204);
+    }
+    let metrics = Browser::default().get(&server, "/metrics").await;
+    for (outcome, count) in [("allowed", 14), ("refused", 6), ("shadow_refused", 2), ("undecided", 2)] {
+        let line =
+            format!(r#"fairgate_limit_decisions_total{{policy="device",outcome="{outcome}"}} {count}"#);
+        assert!(metrics.text().contains(&line), "{line}\n{}", metrics.text());
+    }
+    assert!(metrics.text().contains(r#"fairgate_limit_near_total{policy="device"} 4"#), "{}", metrics.text());
+    assert!(!metrics.text().contains("made-up") && !metrics.text().contains("shadow_allowed"));
+}
+
 #[tokio::test]
 async fn nobody_else_may_report() {
     let server = Server::start().await;

@@ -3,9 +3,10 @@
 //! A setting is named `Service.Action.Identity`. The shop's list comes first, then the site's setting, then the built-in
 //! one, which is off.
 
-use super::policy::{KeyPart, OnStoreFailure, PolicyConfig, PolicyKey, PolicyMode, lockout_of};
+use super::policy::{KeyPart, OnStoreFailure, PolicyConfig, PolicyKey, PolicyMode, PolicyWords, lockout_of};
 use super::section::{Section, Value};
 use super::unique::Unique;
+use crate::flat::{self, LiteMap};
 use crate::limiter::compact::CompactLockout;
 use crate::limiter::compact_list::{CompactList, is_action_name};
 use crate::limiter::{Inheritance, Policy};
@@ -41,7 +42,9 @@ impl fmt::Display for ActionName {
 /// The settings of a site, or of a site with one shop's in their place.
 #[derive(Clone, Default)]
 pub(super) struct Actions {
-    settings: BTreeMap<(ActionName, Identity), PolicyConfig>,
+    settings: LiteMap<(ActionName, Identity), Arc<PolicyConfig>>,
+    /// What a refusal says, by action.
+    words: LiteMap<ActionName, PolicyWords>,
 }
 
 impl Actions {
@@ -49,7 +52,9 @@ impl Actions {
     pub(super) fn read(section: Section<'_>) -> Self {
         let mut actions = Self::default();
         let mut names = Unique::new();
-        for (name, value) in section.leaves(SETTINGS_MAX) {
+        let mut leaves = section.leaves(SETTINGS_MAX);
+        leaves.retain(|(name, value)| !actions.take_words(name, value));
+        for (name, value) in leaves {
             let Some(setting) = value.parsed(str::parse::<CompactLockout>) else { continue };
             let parts = name.rsplit_once('.');
             let action = parts.and_then(|(action, _)| ActionName::parse(action).ok());
@@ -58,7 +63,7 @@ impl Actions {
                 value.error(format!("name it Service.Action.Identity, with {IDENTITIES}"));
                 continue;
             };
-            if names.claim((action.clone(), identity), &name, &value) {
+            if names.claim(&name, &value) {
                 actions.set(action, identity, &setting, &value);
             }
         }
@@ -89,7 +94,7 @@ impl Actions {
     /// The policies of an action; the built-in one, which is off, where nothing is set.
     pub(super) fn policies(&self, action: &ActionName) -> Vec<Arc<PolicyConfig>> {
         let of_action = self.settings.iter().filter(|((name, _), _)| name == action);
-        let policies: Vec<_> = of_action.map(|(_, policy)| Arc::new(policy.clone())).collect();
+        let policies: Vec<_> = of_action.map(|(_, policy)| Arc::clone(policy)).collect();
         if !policies.is_empty() {
             return policies;
         }
@@ -103,13 +108,21 @@ impl Actions {
 
     /// Every action with a setting, each with its policies.
     pub(super) fn all(&self) -> Vec<Arc<PolicyConfig>> {
-        self.settings.values().cloned().map(Arc::new).collect()
+        self.settings.values().cloned().collect()
     }
 
     fn set(&mut self, action: ActionName, identity: Identity, setting: &CompactLockout, value: &Value<'_>) {
         let Some(limiter) = lockout_of(setting, value) else { return };
-        let policy = policy(&action, identity, limiter, setting.enabled);
-        self.settings.insert((action, identity), policy);
+        let mut policy = policy(&action, identity, limiter, setting.enabled);
+        policy.words = self.words.get(&action).cloned().unwrap_or_default();
+        self.settings.insert((action, identity), Arc::new(policy));
+    }
+
+    /// Takes `Service.Action.message_en = "…"`, which holds for a shop's numbers too; whether it was one.
+    fn take_words(&mut self, name: &str, value: &Value<'_>) -> bool {
+        let Some((action, key)) = name.rsplit_once('.') else { return false };
+        let Ok(action) = ActionName::parse(action) else { return false };
+        flat::entry(&mut self.words, &action).put(key, value)
     }
 }
 
@@ -123,6 +136,7 @@ fn policy(action: &ActionName, identity: Identity, limiter: Policy, is_enabled: 
         inherit: Inheritance::Keep,
         on_store_failure: OnStoreFailure::Local,
         lease: false,
+        words: PolicyWords::NONE,
     }
 }
 

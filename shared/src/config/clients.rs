@@ -7,10 +7,10 @@ use super::policy::{LimitChoice, ListOf, Policies};
 use super::section::{Section, Value};
 use super::site::parse_network;
 use super::unique::Unique;
+use crate::flat::LiteMap;
 use crate::http::client::ClientAddress;
-use crate::tree;
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// SHA-256 of a secret. A secret is random and long, so a plain hash does not give it away.
 type SecretHash = [u8; 32];
@@ -38,7 +38,7 @@ pub struct Callers {
     /// Networks whose requests pass by all limits.
     pub bypassed_networks: NetworkSet,
     clients_by_key: BTreeMap<SecretHash, usize>,
-    bypass_tokens: BTreeSet<SecretHash>,
+    bypass_tokens: Vec<SecretHash>,
     have_plans: bool,
 }
 
@@ -98,10 +98,10 @@ impl Callers {
     fn read_client(
         &mut self,
         section: &mut Section<'_>,
-        plans: &BTreeMap<String, Vec<LimitChoice>>,
+        plans: &LiteMap<String, Vec<LimitChoice>>,
         shops: &[ShopConfig],
-        ids: &mut Unique<String>,
-        keys: &mut Unique<SecretHash>,
+        ids: &mut Unique,
+        keys: &mut Unique,
     ) {
         let id = section.required("id", "\"<name>\"");
         let hashes = section.required("key_sha256", "[\"<SHA-256 of the API key, 64 hexadecimal digits>\"]");
@@ -111,19 +111,19 @@ impl Callers {
         });
         let plan = section.optional("plan").map(|value| {
             value.parsed(|name| {
-                let found = plans.get_key_value(name).map(|(name, limits)| (name.clone(), limits.clone()));
+                let found = plans.get(name).map(|limits| (name.to_owned(), limits.clone()));
                 found.ok_or("no [[plan]] has this name")
             })
         });
         for value in hashes.iter().flat_map(|value| value.list(KEYS_MAX)) {
             let Some(hash) = value.parsed(parse_hash) else { continue };
-            if keys.claim(hash, "this key", &value) {
+            if keys.claim_shown(base16ct::lower::encode_string(&hash), &"this key", &value) {
                 self.clients_by_key.insert(hash, self.clients.len());
             }
         }
         let name = id.as_ref().and_then(|value| value.parsed(parse_name));
         let (Some(value), Some(name)) = (id, name) else { return };
-        ids.claim(name.clone(), &name, &value);
+        ids.claim(&name, &value);
         let (plan, limits) = plan.flatten().unzip();
         self.clients.push(ClientConfig {
             id: name,
@@ -145,7 +145,7 @@ impl Callers {
         }
         self.bypassed_networks = NetworkSet::new(&networks);
         let tokens = section.list("token_sha256", KEYS_MAX);
-        self.bypass_tokens = tree::set(tokens.iter().filter_map(|item| item.parsed(parse_hash)));
+        self.bypass_tokens = tokens.iter().filter_map(|item| item.parsed(parse_hash)).collect();
         for item in section.list("clients", CLIENTS_MAX) {
             let find = |id: &str| self.clients.iter().position(|client| client.id == id);
             let index = item.parsed(|id| find(id).ok_or("no [[client]] has this id"));
@@ -157,9 +157,9 @@ impl Callers {
     }
 }
 
-fn read_plans(root: &mut Section<'_>, policies: &Policies) -> BTreeMap<String, Vec<LimitChoice>> {
+fn read_plans(root: &mut Section<'_>, policies: &Policies) -> LiteMap<String, Vec<LimitChoice>> {
     let mut names = Unique::new();
-    let mut plans = BTreeMap::new();
+    let mut plans = LiteMap::new();
     for mut section in root.tables("plan", PLANS_MAX) {
         let name = section.required("name", "\"<name>\"");
         let limits = section.required("limits", "[\"<policy that counts by client>\"]");
@@ -167,7 +167,7 @@ fn read_plans(root: &mut Section<'_>, policies: &Policies) -> BTreeMap<String, V
         section.finish();
         let text = name.as_ref().and_then(|value| value.parsed(parse_name));
         let (Some(value), Some(text)) = (name, text) else { continue };
-        if names.claim(text.clone(), &text, &value) {
+        if names.claim(&text, &value) {
             plans.insert(text, limits);
         }
     }

@@ -108,7 +108,7 @@ impl EventConfig {
         let lanes = read_lanes(section);
 
         let event_id = event_id?;
-        names.events.claim(event_id.clone(), &event_id, &id?);
+        names.events.claim(&event_id, &id?);
         let shop = shops.get_mut(shop_index?)?;
         shop.events_by_sku.extend(skus.iter().map(|sku| (sku.clone(), event_id.clone())));
         Some(Self {
@@ -135,15 +135,11 @@ impl EventConfig {
 
 /// What events must not name twice: an id in the file, a SKU in a shop.
 struct Names {
-    events: Unique<EventId>,
-    skus: Unique<(Option<usize>, Sku)>,
+    events: Unique,
+    skus: Unique,
 }
 
-fn read_skus(
-    section: &mut Section<'_>,
-    shop_index: Option<usize>,
-    names: &mut Unique<(Option<usize>, Sku)>,
-) -> Vec<Sku> {
+fn read_skus(section: &mut Section<'_>, shop_index: Option<usize>, names: &mut Unique) -> Vec<Sku> {
     let Some(value) = section.required("skus", "[\"<SKU>\"]") else { return Vec::new() };
     let items = value.list(SKUS_MAX);
     if items.is_empty() {
@@ -155,7 +151,7 @@ fn read_skus(
     let mut skus = Vec::new();
     for item in items {
         let Some(sku) = item.parsed(parse) else { continue };
-        if names.claim((shop_index, sku.clone()), &sku, &item) {
+        if names.claim_shown(format!("{shop_index:?} {sku}"), &sku, &item) {
             skus.push(sku);
         }
     }
@@ -178,7 +174,7 @@ fn read_lanes(section: &mut Section<'_>) -> Vec<LaneConfig> {
         }
         let name = value.as_ref().and_then(|value| value.parsed(parse_name));
         if let (Some(value), Some(name)) = (value, name) {
-            names.claim(name.clone(), &name, &value);
+            names.claim(&name, &value);
             lanes.push(LaneConfig { name, weight, floor_pct, ceiling_pct, codes_max });
         }
         lane.finish();

@@ -37,7 +37,9 @@ pub use live::{OverrideError, PolicyOverride};
 pub use members::MembersConfig;
 pub use networks::NetworkSet;
 pub use origin::{InvalidWebOrigin, WebOrigin, canonical_host};
-pub use policy::{KeyPart, LimitChoice, OnStoreFailure, PolicyConfig, PolicyKey, PolicyMode, at_most};
+pub use policy::{
+    KeyPart, LimitChoice, OnStoreFailure, PolicyConfig, PolicyKey, PolicyMode, PolicyWords, at_most,
+};
 pub use route::{RouteConfig, RouteKind, SkuSource};
 pub use server_health::OriginConfig;
 pub use shop::ShopConfig;

@@ -58,7 +58,7 @@ pub(super) struct Surroundings<'a> {
     limits: &'a [LimitChoice],
     /// Path of Fairgate's own calls.
     prefix: Option<&'a CanonicalPath>,
-    patterns: Unique<(RoutePattern, String)>,
+    patterns: Unique,
 }
 
 impl<'a> Surroundings<'a> {
@@ -128,7 +128,7 @@ impl RouteConfig {
         }
         let any_method = vec![String::new()];
         for method in if methods.is_empty() { &any_method } else { &methods } {
-            surroundings.patterns.claim((pattern.clone(), method.clone()), &pattern, &path);
+            surroundings.patterns.claim_shown(format!("{method} {pattern}"), &pattern, &path);
         }
         let id =
             if methods.is_empty() { pattern.to_string() } else { format!("{} {pattern}", methods.join(",")) };

@@ -29,7 +29,7 @@ impl OriginConfig {
                 if !shops.iter().any(|shop| shop.origin == url) {
                     value.error("no [[shop]] has this origin");
                 }
-                names.claim(url.as_str().to_owned(), url.as_str(), &value);
+                names.claim(&url.as_str(), &value);
                 let target_latency = Duration::from_millis(target_latency_ms.into());
                 let settings = OriginSettings { target_latency, capacity_min, capacity_max };
                 origins.push(Self { url, settings });

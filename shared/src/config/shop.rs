@@ -96,7 +96,7 @@ impl ShopConfig {
         }
         let members = MembersConfig::read(section);
         let id = id?;
-        names.shops.claim(id.clone(), &id, &id_value?);
+        names.shops.claim(&id, &id_value?);
         let events_by_sku = BTreeMap::new();
         Some(Self {
             id,
@@ -122,11 +122,11 @@ pub(super) struct SitePolicies<'a> {
 
 /// What shops must not name twice.
 struct Names {
-    shops: Unique<String>,
-    hosts: Unique<String>,
+    shops: Unique,
+    hosts: Unique,
 }
 
-fn read_hosts(section: &mut Section<'_>, names: &mut Unique<String>) -> Vec<String> {
+fn read_hosts(section: &mut Section<'_>, names: &mut Unique) -> Vec<String> {
     let Some(value) = section.required("hosts", "[\"<host>\"]") else { return Vec::new() };
     let items = value.list(HOSTS_MAX);
     if items.is_empty() {
@@ -137,7 +137,7 @@ fn read_hosts(section: &mut Section<'_>, names: &mut Unique<String>) -> Vec<Stri
     let mut hosts = Vec::new();
     for item in items {
         let Some(host) = item.parsed(parse) else { continue };
-        if names.claim(host.clone(), &host, &item) {
+        if names.claim(&host, &item) {
             hosts.push(host);
         }
     }

@@ -1,6 +1,9 @@
 //! What a configuration may say, and most likely does not mean.
 
 use super::{Config, RouteConfig, RouteKind, ShopConfig};
+use crate::gate::REPLY_TIME_MAX;
+use crate::http::body::BODY_TIME_MAX;
+use crate::limiter::Policy;
 
 impl Config {
     /// Sentences about settings that are legal and most likely a mistake.
@@ -21,6 +24,7 @@ impl Config {
                 ));
             }
             warnings.extend(idle_bypasses(shop));
+            warnings.extend(short_permits(shop));
         }
         for event in &self.events {
             let is_gated = self.shop(&event.shop_id).is_some_and(|shop| gated(shop).next().is_some());
@@ -33,6 +37,28 @@ impl Config {
         }
         warnings
     }
+}
+
+/// Permits that may end while what they stand for goes on.
+fn short_permits(shop: &ShopConfig) -> Vec<String> {
+    let lists = shop.routes.iter().map(|route| &route.limits).chain([&shop.limits]);
+    let mut warnings = Vec::new();
+    for policy in lists.flatten().flat_map(|choice| &choice.policies) {
+        let Policy::Concurrency(permits) = policy.limiter else { continue };
+        let (life, longest) = (permits.life(), BODY_TIME_MAX.saturating_add(REPLY_TIME_MAX));
+        let warning = format!(
+            "shop {}: permits of {} end after {} s, and a request may take {} s; then more than {} are at the shop",
+            shop.id,
+            policy.name,
+            life.as_secs(),
+            longest.as_secs(),
+            permits.permits()
+        );
+        if life < longest && !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+    warnings
 }
 
 fn gated(shop: &ShopConfig) -> impl Iterator<Item = &RouteConfig> {
@@ -89,6 +115,19 @@ mod tests {
             "origin = \"http://LOCALHOST:8700\"",
             &["shop alpha: its origin http://localhost:8700", "shop beta: its origin"],
         );
+        let limited = |life_s: u32| {
+            format!(
+                "path = \"/health\"\nlimits = [\"places\"]\n\n[[policy]]\nname = \"places\"\nkey = \"shop\"\n\
+                 algorithm = \"concurrency\"\npermits = 5\nlife_s = {life_s}\n"
+            )
+        };
+        let open = "path = \"/health\"\nbypass = true\n";
+        check(
+            open,
+            &limited(39),
+            &["permits of places end after 39 s, and a request may take 40 s; then more than 5"],
+        );
+        check(open, &limited(40), &[]);
         let ungated = DEMO.split("[[shop]]").nth(2).unwrap().split("[[event]]").next().unwrap();
         let without_routes = ungated.split("[[shop.route]]").next().unwrap();
         check(ungated, without_routes, &["event beta-drop: shop beta has no gated route"]);

@@ -4,6 +4,7 @@ use crate::config::{RouteKind, ShopConfig};
 use crate::http::cookie::{Cookie, CookieMode, PAIR_ENDS};
 use crate::http::navigation::return_path;
 use crate::http::path::CanonicalPath;
+use core::time::Duration;
 
 /// Whether a header field is Fairgate's own, which neither client nor shop may send through.
 ///
@@ -60,6 +61,9 @@ pub fn return_path_of<'r>(referer: Option<&'r str>, host: &str) -> Option<&'r st
     let is_same = authority.eq_ignore_ascii_case(host) && matches!(scheme, "http" | "https");
     return_path(path).filter(|_| is_same)
 }
+
+/// The longest time from a request's way to the shop to the head of its reply.
+pub const REPLY_TIME_MAX: Duration = Duration::from_secs(30);
 
 fn is_one_of(name: &str, known: &[&str]) -> bool {
     known.iter().any(|known| known.len() == name.len() && begins_like(name, known))

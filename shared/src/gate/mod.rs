@@ -17,6 +17,7 @@ mod admission;
 mod buyer;
 mod ended;
 mod forwarding;
+mod limit_counts;
 mod limits;
 mod outcome;
 mod renewal;
@@ -29,9 +30,10 @@ pub use admission::{
 pub use buyer::{Buyer, COOKIE_BYTES_MAX, TicketFound};
 pub use ended::{EndedPlaces, PLACES_MAX};
 pub use forwarding::{
-    fairgate_cookies, hides_method, is_disguised, is_for_this_hop_only, is_ours, overrides_method,
-    return_path_of, speaks_as_proxy,
+    REPLY_TIME_MAX, fairgate_cookies, hides_method, is_disguised, is_for_this_hop_only, is_ours,
+    overrides_method, return_path_of, speaks_as_proxy,
 };
+pub use limit_counts::LimitTally;
 pub use limits::{
     Bound, Home, HomeCall, HomeCheck, Ledger, Limit, MEMBER_BYTES_MAX, Plan, Stage, Subject, Verdict,
     by_home, judge, poll_limit, refused_already,

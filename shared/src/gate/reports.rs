@@ -1,12 +1,15 @@
 //! What an isolate has to tell the queue server, until it is told.
 
+use super::{Limit, LimitTally};
+use crate::flat::{self, LiteMap};
 use crate::http::reason::Reason;
 use crate::ids::{Epoch, EventId, LaneId, Place, TicketNumber};
+use crate::limiter::Decision;
 use crate::origin::{OriginSample, latency_bucket};
 use crate::time::Timestamp;
 use crate::wire::{OriginReport, OutcomeCount, Report, SessionWord, Word};
 use core::time::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Outcomes travel at most this often.
 pub const REPORT_EVERY: Duration = Duration::from_secs(1);
@@ -28,14 +31,15 @@ pub const POLLS_PER_REPORT_MAX: usize = 768;
 pub struct Reports {
     /// By their order. What ends a session stays until the queue server has it: the request that carries a report may be cut
     /// off, and to end a session twice does no harm.
-    words: BTreeMap<u64, SessionWord>,
+    words: VecDeque<(u64, SessionWord)>,
     last_word: u64,
     /// When the last report with words left.
     words_sent_at: Option<Timestamp>,
-    outcomes: BTreeMap<(EventId, Reason), u64>,
+    outcomes: LiteMap<(EventId, Reason), u64>,
     /// Events whose shop's server is watched.
-    origins: BTreeMap<EventId, WatchedOrigin>,
+    origins: LiteMap<EventId, WatchedOrigin>,
     polls: BTreeMap<EventId, Vec<(Epoch, LaneId, TicketNumber, u64)>>,
+    limits: LimitTally,
     flush_begins_at: Option<Timestamp>,
 }
 
@@ -72,14 +76,14 @@ impl Reports {
     /// Counts an outcome of `event`; there are as many counts as events times outcomes. True: let a flush begin after
     /// [`REPORT_EVERY`], because none is on its way.
     pub fn count(&mut self, event: &EventId, outcome: Reason, now: Timestamp) -> bool {
-        let count = self.outcomes.entry((event.clone(), outcome)).or_default();
+        let count = flat::entry(&mut self.outcomes, &(event.clone(), outcome));
         *count = count.saturating_add(1);
         self.schedule(now)
     }
 
     /// Counts a gated request of `event` that is sent to a watched server. True as for [`count`](Self::count).
     pub fn origin_called(&mut self, event: &EventId, now: Timestamp) -> bool {
-        let sample = &mut self.origins.entry(event.clone()).or_default().sample;
+        let sample = &mut flat::entry(&mut self.origins, event).sample;
         sample.forwarded = sample.forwarded.saturating_add(1);
         self.schedule(now)
     }
@@ -87,7 +91,7 @@ impl Reports {
     /// Counts how it ended, for the session it belongs to. Beyond [`SESSIONS_WATCHED_MAX`] sessions of one report the others
     /// say nothing.
     pub fn origin_ended(&mut self, event: &EventId, place: Place, end: OriginEnd, now: Timestamp) -> bool {
-        let watched = self.origins.entry(event.clone()).or_default();
+        let watched = flat::entry(&mut self.origins, event);
         match end {
             OriginEnd::Replied { after_ms } => watched.sample.latencies.add(latency_bucket(after_ms), 1),
             OriginEnd::Failed => watched.sample.failed = watched.sample.failed.saturating_add(1),
@@ -105,6 +109,12 @@ impl Reports {
         self.schedule(now)
     }
 
+    /// Counts what the limits of one stage were told. True as for [`count`](Self::count).
+    pub fn limited(&mut self, limits: &[Limit<'_>], decisions: &[Option<Decision>], now: Timestamp) -> bool {
+        self.limits.note(limits, decisions);
+        self.schedule(now)
+    }
+
     /// Notes what the shop said of a session; let a flush begin at once.
     pub fn tell(&mut self, event: &EventId, place: Place, word: Word) {
         let Place { epoch, lane, number } = place;
@@ -117,9 +127,9 @@ impl Reports {
     pub fn take(&mut self, now: Timestamp) -> Option<Batch> {
         self.flush_begins_at = None;
         let taken: Vec<_> = self.words.iter().take(WORDS_PER_REPORT_MAX).collect();
-        let last_word = taken.last().map_or(0, |(order, _)| **order);
+        let last_word = taken.last().map_or(0, |(order, _)| *order);
         let sessions: Vec<SessionWord> = taken.into_iter().map(|(_, word)| word.clone()).collect();
-        self.words.retain(|order, word| *order > last_word || word.word != Word::Extend);
+        self.words.retain(|(order, word)| *order > last_word || word.word != Word::Extend);
         let outcomes: Vec<OutcomeCount> = core::mem::take(&mut self.outcomes)
             .into_iter()
             .map(|((event, outcome), count)| OutcomeCount { event, code: outcome.code().to_owned(), count })
@@ -132,14 +142,13 @@ impl Reports {
             self.words_sent_at = Some(now);
         }
         let polls = core::mem::take(&mut self.polls);
-        let is_something =
-            !(sessions.is_empty() && outcomes.is_empty() && origins.is_empty() && polls.is_empty());
-        is_something.then_some(Batch { report: Report { sessions, outcomes, origins, polls }, last_word })
+        let report = Report { sessions, outcomes, origins, polls, limits: self.limits.take() };
+        (report != Report::default()).then_some(Batch { report, last_word })
     }
 
     /// The queue server has the report. True: more words wait to be told.
     pub fn confirm(&mut self, batch: &Batch) -> bool {
-        self.words.retain(|order, _| *order > batch.last_word);
+        self.words.retain(|(order, _)| *order > batch.last_word);
         !self.words.is_empty()
     }
 
@@ -165,9 +174,9 @@ impl Reports {
 
     fn add(&mut self, word: SessionWord) {
         self.last_word = self.last_word.saturating_add(1);
-        self.words.insert(self.last_word, word);
+        self.words.push_back((self.last_word, word));
         if self.words.len() > WORDS_MAX {
-            self.words.pop_first();
+            self.words.pop_front();
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::language::Language;
 use super::reason::Reason;
+use crate::config::PolicyWords;
 use core::time::Duration;
 use serde_json::Value;
 
@@ -27,6 +28,7 @@ pub struct Problem {
     wait_url: Option<String>,
     request_id: Option<String>,
     detail: Option<String>,
+    words: Option<Box<PolicyWords>>,
 }
 
 impl Problem {
@@ -43,6 +45,7 @@ impl Problem {
             wait_url: None,
             request_id: None,
             detail: None,
+            words: None,
         }
     }
 
@@ -63,6 +66,12 @@ impl Problem {
     #[must_use]
     pub fn policy(self, name: impl Into<String>) -> Self {
         Self { policy: Some(name.into()), ..self }
+    }
+
+    /// The policy's own words, in place of the reason's.
+    #[must_use]
+    pub fn words(self, words: &PolicyWords) -> Self {
+        Self { words: (*words != PolicyWords::NONE).then(|| Box::new(words.clone())), ..self }
     }
 
     /// Every policy that refused, as the draft's problem types name them in `violated-policies`; absent where it is empty.
@@ -93,6 +102,12 @@ impl Problem {
     #[must_use]
     pub fn allow(self, methods: &'static str) -> Self {
         Self { allow: Some(methods), ..self }
+    }
+
+    /// What a buyer is told in a language.
+    pub fn message(&self, language: Language) -> &str {
+        let own = self.words.as_ref().and_then(|words| words.in_language(language));
+        own.unwrap_or_else(|| self.reason.message(language))
     }
 
     /// The reason it tells.
@@ -137,7 +152,7 @@ impl Problem {
             ("title", self.reason.title().into()),
             ("status", self.status().into()),
             ("code", self.reason.code().into()),
-            ("message", self.reason.message(self.language).into()),
+            ("message", self.message(self.language).into()),
             ("retryAfterSeconds", self.retry_after_s().into()),
             ("retryAfterMs", self.retry_after_ms().into()),
             ("policy", self.policy.clone().into()),

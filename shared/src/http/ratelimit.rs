@@ -96,10 +96,11 @@ impl RateLimitFields {
 
 /// The fields for what these policies said to one request.
 pub fn rate_limit_fields(told: LimitFields, reports: &[QuotaReport<'_>]) -> RateLimitFields {
-    let mut tightest_first: Vec<(usize, &QuotaReport<'_>)> = reports.iter().enumerate().collect();
-    tightest_first.sort_unstable_by_key(|(index, report)| (tightness(report.decision), *index));
-    let tightest_first: Vec<&QuotaReport<'_>> =
-        tightest_first.into_iter().map(|(_, report)| report).collect();
+    let mut tightest_first: Vec<&QuotaReport<'_>> = Vec::new();
+    for report in reports {
+        let is_before = |other: &&QuotaReport<'_>| tightness(other.decision) <= tightness(report.decision);
+        tightest_first.insert(tightest_first.partition_point(is_before), report);
+    }
     let refused = tightest_first.iter().filter(|report| !report.decision.is_allowed());
     let mut fields = RateLimitFields {
         rate_limit: String::new(),

@@ -13,10 +13,10 @@
 use super::check::Charge;
 use super::key::KeyHash;
 use super::{Cost, Decision, Policy};
+use crate::flat::LiteMap;
 use crate::time::Timestamp;
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// How long a unit may lie with a node, from the moment the node began to ask for it.
 pub const LEASE_LIFE: Duration = Duration::from_secs(1);
@@ -88,9 +88,9 @@ pub struct Refund {
 /// What one node holds of the keys of one home.
 #[derive(Debug, Default)]
 pub struct LeaseBook {
-    keys: BTreeMap<KeyHash, Watched>,
-    /// The key, as a number, from which on the next look for one to forget begins.
-    hand: u128,
+    keys: LiteMap<KeyHash, Watched>,
+    /// Where the next look for one to forget begins.
+    hand: usize,
 }
 
 /// What a request took from leases.
@@ -146,7 +146,8 @@ impl LeaseBook {
                 lease: None,
                 asking_since: None,
             };
-            let watched = self.keys.entry(charge.key).or_insert_with(new);
+            self.keys.try_insert(charge.key, new());
+            let Some(watched) = self.keys.get_mut(&charge.key) else { continue };
             if watched.policy != charge.policy {
                 // What the old policy admitted is burned: its home counts by the new one.
                 *watched = Watched { demand: watched.demand, ..new() };
@@ -235,18 +236,15 @@ impl LeaseBook {
     /// Looks at a few keys and forgets those that nobody asks for.
     fn forget_idle(&mut self, now: Timestamp) {
         for _ in 0..LOOKED_AT_FOR_NEW {
-            let Some((key, watched)) = self
-                .keys
-                .range(KeyHash(self.hand.to_be_bytes())..)
-                .next()
-                .or_else(|| self.keys.first_key_value())
-            else {
-                return;
-            };
-            let (key, is_idle) = (*key, watched.is_idle(now));
-            self.hand = u128::from_be_bytes(key.0).wrapping_add(1);
-            if is_idle {
+            if self.hand >= self.keys.len() {
+                self.hand = 0;
+            }
+            let Some((key, watched)) = self.keys.get_indexed(self.hand) else { return };
+            if watched.is_idle(now) {
+                let key = *key;
                 self.keys.remove(&key);
+            } else {
+                self.hand = self.hand.saturating_add(1);
             }
         }
     }

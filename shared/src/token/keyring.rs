@@ -1,10 +1,9 @@
 //! The secrets from which all keys come, one per key id, and their text form.
 
 use super::mac::Secret;
-use crate::tree;
+use crate::flat::{self, LiteMap};
 use base64ct::{Base64UrlUnpadded, Encoding as _};
 use core::fmt;
-use std::collections::BTreeMap;
 
 /// Names one generation of keys; every token carries the one it was signed under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,7 +46,7 @@ pub struct MasterKeys(pub(crate) Ring);
 impl MasterKeys {
     /// The keyring of a first start: key id 1 with 32 random bytes of the host.
     pub fn first(secret: [u8; 32]) -> Self {
-        Self(Ring { current: KeyId(1), secrets: tree::map([(KeyId(1), secret)]) })
+        Self(Ring { current: KeyId(1), secrets: flat::map([(KeyId(1), secret)]) })
     }
 
     /// This keyring with one more secret, which verifies but does not sign yet.
@@ -107,7 +106,7 @@ impl MasterKeys {
 #[derive(Clone)]
 pub(crate) struct Ring {
     pub(crate) current: KeyId,
-    pub(crate) secrets: BTreeMap<KeyId, Secret>,
+    pub(crate) secrets: LiteMap<KeyId, Secret>,
 }
 
 impl Ring {
@@ -141,7 +140,7 @@ impl Ring {
         }
         let current = parts.next().and_then(|part| part.strip_prefix("current="));
         let current = current.and_then(|id| id.parse().ok()).ok_or(KeyringError::Malformed)?;
-        let mut secrets = BTreeMap::new();
+        let mut secrets = LiteMap::new();
         for part in parts {
             let (id, secret) = parse_secret(part).ok_or(KeyringError::Malformed)?;
             secrets.insert(id, secret);

@@ -2,11 +2,10 @@
 
 use super::keyring::{EDGE, KeyId, KeyringError, MasterKeys, Ring};
 use super::mac::{MacKey, RootKey, Secret};
+use crate::flat::{self, LiteMap};
 use crate::ids::EventId;
-use crate::tree;
 use core::fmt;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 /// What the edge may hold: it checks tickets, passes and device cookies, and signs device cookies and its own requests.
 ///
@@ -15,7 +14,7 @@ use std::collections::BTreeMap;
 #[derive(Clone)]
 pub struct EdgeKeys {
     ring: Ring,
-    by_id: BTreeMap<KeyId, EdgeKey>,
+    by_id: LiteMap<KeyId, EdgeKey>,
 }
 
 /// One generation of the edge's keys, ready for use.
@@ -44,12 +43,12 @@ impl EdgeKeys {
     /// These keys, quick for the configured events: opening a ticket of another event takes some microseconds more.
     #[must_use]
     pub fn prepared_for(mut self, events: &[EventId]) -> Self {
-        self.by_id.values_mut().for_each(|key| key.tickets.prepare(events));
+        self.by_id.iter_mut().for_each(|(_, key)| key.tickets.prepare(events));
         self
     }
 
     fn from_ring(ring: Ring) -> Self {
-        let by_id = tree::map(ring.secrets.iter().map(|(id, secret)| (*id, EdgeKey::new(secret))));
+        let by_id = flat::map(ring.secrets.iter().map(|(id, secret)| (*id, EdgeKey::new(secret))));
         Self { ring, by_id }
     }
 
@@ -91,7 +90,7 @@ impl EdgeKey {
 #[derive(Clone)]
 pub struct ServerKeys {
     edge: EdgeKeys,
-    masters: BTreeMap<KeyId, MasterKey>,
+    masters: LiteMap<KeyId, MasterKey>,
 }
 
 /// One generation of what the server alone can derive.
@@ -106,8 +105,8 @@ impl ServerKeys {
     /// Derives all keys.
     pub fn new(master: &MasterKeys) -> Self {
         let Ring { current, secrets } = &master.0;
-        let masters = tree::map(secrets.iter().map(|(id, secret)| (*id, MasterKey::new(secret))));
-        let secrets = tree::map(masters.iter().map(|(id, master)| (*id, master.edge_root)));
+        let masters = flat::map(secrets.iter().map(|(id, secret)| (*id, MasterKey::new(secret))));
+        let secrets = flat::map(masters.iter().map(|(id, master)| (*id, master.edge_root)));
         Self { edge: EdgeKeys::from_ring(Ring { current: *current, secrets }), masters }
     }
 
@@ -115,7 +114,7 @@ impl ServerKeys {
     #[must_use]
     pub fn prepared_for(mut self, events: &[EventId]) -> Self {
         self.edge = self.edge.prepared_for(events);
-        self.masters.values_mut().for_each(|key| key.tickets.prepare(events));
+        self.masters.iter_mut().for_each(|(_, key)| key.tickets.prepare(events));
         self
     }
 
@@ -162,16 +161,16 @@ struct TicketKeys {
     root: RootKey,
     purpose: &'static str,
     /// Derived ahead, because deriving costs several times what checking a tag does.
-    prepared: BTreeMap<EventId, MacKey>,
+    prepared: LiteMap<EventId, MacKey>,
 }
 
 impl TicketKeys {
     fn new(root: RootKey, purpose: &'static str) -> Self {
-        Self { root, purpose, prepared: BTreeMap::new() }
+        Self { root, purpose, prepared: LiteMap::new() }
     }
 
     fn prepare(&mut self, events: &[EventId]) {
-        self.prepared = tree::map(events.iter().map(|event| (event.clone(), self.derived(event))));
+        self.prepared = flat::map(events.iter().map(|event| (event.clone(), self.derived(event))));
     }
 
     fn of(&self, event: &EventId) -> Cow<'_, MacKey> {

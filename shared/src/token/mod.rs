@@ -3,6 +3,7 @@
 //! One master secret per key id lives at the queue server. The edge holds only what is derived as its *edge root*: it can check
 //! everything a buyer presents, but it cannot mint a place, because the second tag of a ticket comes from the master alone.
 
+pub mod assertion;
 pub mod device;
 pub mod edge_signature;
 pub mod keyring;

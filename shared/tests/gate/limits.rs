@@ -1,10 +1,11 @@
 //! Which keys a request is charged to, and what refuses it.
 
 use crate::fixtures::{buyer, config};
-use shared::config::Config;
-use shared::gate::{Buyer, Limit, Plan, Stage, Subject, by_home, judge};
+use shared::config::{Config, KeyPart, PolicyMode};
+use shared::gate::{Buyer, Limit, LimitTally, Plan, Stage, Subject, by_home, judge};
 use shared::http::ratelimit::LimitFields;
-use shared::limiter::Decision;
+use shared::limiter::{Decision, PolicySettings};
+use shared::wire::{LimitCounts, LimitReport};
 use std::time::Duration;
 
 fn of<'c>(config: &'c Config, buyer: &Buyer<'c>) -> Vec<Limit<'c>> {
@@ -79,6 +80,60 @@ fn the_longest_wait_binds_and_every_answer_is_told() {
     assert_eq!(both.fields.rate_limit_policy, "\"wide\";q=200;w=2, \"narrow\";q=10;w=2");
     let never = judge(LimitFields::default(), &limits, &[Some(denied(None)), wait(1_400)]).refusal.unwrap();
     assert_eq!((never.policy, never.retry_after), ("narrow", None));
+}
+
+/// A permit comes back with a reply of the shop, long before its life is over.
+#[test]
+fn who_finds_no_permit_free_comes_again_soon() {
+    let config = config();
+    let mut limits = of(&config, &buyer("192.0.2.1", Some(1)));
+    let permits = PolicySettings::Concurrency { permits: 2, life_us: 60_000_000 };
+    limits[0].charge.policy = permits.try_into().unwrap();
+    let wait = |millis| Some(denied(Some(Duration::from_millis(millis))));
+    let refused = |decisions: &[Option<Decision>]| {
+        judge(LimitFields::default(), &limits, decisions)
+            .refusal
+            .map(|bound| (bound.policy, bound.retry_after))
+    };
+    let second = Some(Duration::from_secs(1));
+    assert_eq!(refused(&[wait(60_000), ALLOWED]), Some(("narrow", second)));
+    assert_eq!(refused(&[wait(300), ALLOWED]), Some(("narrow", Some(Duration::from_millis(300)))));
+    assert_eq!(refused(&[wait(60_000), wait(1_400)]), Some(("wide", Some(Duration::from_millis(1_400)))));
+    assert_eq!(
+        refused(&[Some(denied(None)), ALLOWED]),
+        Some(("narrow", None)),
+        "more than there are permits"
+    );
+}
+
+#[test]
+fn what_limits_decide_is_counted_by_policy_and_taken_once() {
+    let config = config();
+    let mut limits = of(&config, &buyer("192.0.2.1", Some(1)));
+    limits[1].mode = PolicyMode::Shadow;
+    let refused = Some(denied(None));
+    // `narrow` has a quota of 10: 2 left are a fifth.
+    let left =
+        |remaining| Some(Decision::Allowed { remaining, reset_after: Duration::ZERO, delay: Duration::ZERO });
+    let mut tally = LimitTally::default();
+    for decisions in [[left(3), left(199)], [left(2), refused], [refused, None]] {
+        tally.note(&limits, &decisions);
+    }
+    let none = LimitCounts::default();
+    let narrow = LimitCounts { allowed: 2, near: 1, refused: 1, ..none };
+    let wide = LimitCounts { shadow_allowed: 1, shadow_refused: 1, undecided: 1, ..none };
+    let report = |policy: &str, counts| LimitReport { policy: policy.to_owned(), counts };
+    assert_eq!(tally.take(), [report("narrow", narrow), report("wide", wide)]);
+    assert_eq!(tally.take(), []);
+}
+
+#[test]
+fn a_plan_knows_what_it_counts_by() {
+    let config = config();
+    let (shop, buyer) = (&config.shops[0], buyer("192.0.2.1", Some(1)));
+    let plan = Plan::of_request(shop, Some(&shop.routes[0]), &buyer);
+    let counted = [KeyPart::Device, KeyPart::Ip, KeyPart::Member].map(|part| plan.counts_by(part));
+    assert_eq!(counted, [true, true, false]);
 }
 
 #[test]

@@ -79,11 +79,6 @@ fn what_could_not_work_in_a_list_is_refused() {
     );
     check(
         "[\"p\"]",
-        "[[policy]]\nname = \"p\"\nkey = \"ip\"\nalgorithm = \"concurrency\"\npermits = 1\nlife_s = 1\n",
-        "p hands out permits, which must be given back: take them through the limit service",
-    );
-    check(
-        "[\"p\"]",
         "[[policy]]\nname = \"p\"\nkey = \"ip\"\nalgorithm = \"leaky_queue\"\nrate = 1\nperiod_s = 1\nmax_waiting = 10\n",
         "p may hold a request for 11 s; at most 10 s are waited",
     );
@@ -107,4 +102,10 @@ fn joins_count_nothing_that_a_join_does_not_have() {
     let expected =
         "f:16: join.limits: p counts by SKU, and no SKU is known here; write where the route's SKU stands";
     assert_eq!(errors(&text), [expected]);
+    let permits =
+        "[[policy]]\nname = \"p\"\nkey = \"ip\"\nalgorithm = \"concurrency\"\npermits = 1\nlife_s = 60\n";
+    let expected =
+        "f:16: join.limits: p hands out permits, and a join is over at once: limit joins by a rate";
+    assert_eq!(errors(&format!("{permits}[join]\nlimits = [\"p\"]\n")), [expected]);
+    config(&format!("{ROUTE}limits = [\"p\"]\n{permits}"));
 }

@@ -11,3 +11,4 @@ mod forms;
 mod lists;
 mod samples;
 mod shops;
+mod wording;

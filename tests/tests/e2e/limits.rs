@@ -4,6 +4,7 @@ use crate::fixtures::{assert_refused, buyer, press, stack};
 use axum::http::Method;
 use std::time::Duration;
 use tests::device::Device;
+use tests::stack::Stack;
 use tests::stack::config::DemoConfig;
 
 #[tokio::test]
@@ -33,9 +34,29 @@ async fn a_device_is_limited_and_told_when_to_come_again() {
     assert!((1..=1_000).contains(&wait_ms), "{wait_ms} ms");
     let early = press(&mut device).await;
     assert_refused(&early, 429, "RATE_LIMITED");
+    let log = stack.edge.log_tail();
+    let line = log.lines().find(|line| line.contains("a limit refuses: policy=device")).unwrap();
+    for told in ["key=", "counts_by=device", "wait_ms=", limited.json()["requestId"].as_str().unwrap()] {
+        assert!(line.contains(told), "{told}: {line}");
+    }
     tokio::time::sleep(Duration::from_millis(wait_ms)).await;
     assert_eq!(press(&mut device).await.status, 201, "exactly when it was told to come");
     assert_eq!(press(&mut buyer(&stack, 2)).await.status, 201, "others are not limited");
+    told_to_the_server(&stack, r#"fairgate_limit_decisions_total{policy="device",outcome="refused"} 2"#)
+        .await;
+    told_to_the_server(&stack, r#"fairgate_limit_near_total{policy="device"}"#).await;
+}
+
+/// The counts of a second travel together.
+async fn told_to_the_server(stack: &Stack, line: &str) {
+    let url = format!("{}/metrics", stack.queue_server.url());
+    for _ in 0..20 {
+        if reqwest::get(&url).await.unwrap().text().await.unwrap().contains(line) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    }
+    panic!("never told: {line}");
 }
 
 #[tokio::test]

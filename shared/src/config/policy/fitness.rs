@@ -38,10 +38,8 @@ pub(super) fn refuse_unfit(value: &Value<'_>, limits: &[LimitChoice], list: List
 
 fn unfit(policy: &PolicyConfig, list: ListOf) -> Option<String> {
     let has = |part| policy.key.has(part);
-    if matches!(policy.limiter, Policy::Concurrency(_)) {
-        return Some(
-            "hands out permits, which must be given back: take them through the limit service".to_owned(),
-        );
+    if matches!(policy.limiter, Policy::Concurrency(_)) && list == ListOf::Joins {
+        return Some("hands out permits, and a join is over at once: limit joins by a rate".to_owned());
     }
     if has(KeyPart::Site) && list != ListOf::Site {
         let reason = "counts over all shops, so it has another home than a shop's keys and cannot be taken with them, \

@@ -88,15 +88,13 @@ impl PolicyKey {
             return value.parsed(KeyPart::parse).map(Self::of);
         }
         let mut names = Unique::new();
-        let mut parts = Vec::new();
+        let mut named = Vec::new();
         for item in value.list(KeyPart::ALL.len()) {
             let Some(part) = item.parsed(KeyPart::parse) else { continue };
-            if names.claim(part, part.name(), &item) {
-                parts.push(part);
-            }
+            names.claim(&part.name(), &item);
+            named.push(part);
         }
-        parts.sort_unstable();
-        let key = Self { parts };
+        let key = Self { parts: KeyPart::ALL.into_iter().filter(|part| named.contains(part)).collect() };
         match key.contradiction() {
             Some(message) => value.error(message),
             None => return Some(key),

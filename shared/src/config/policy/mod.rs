@@ -5,6 +5,7 @@ mod key;
 mod numbers;
 mod overrides;
 mod registry;
+mod wording;
 
 pub(super) use fitness::ListOf;
 pub use key::{KeyPart, PolicyKey};
@@ -12,6 +13,7 @@ pub use numbers::at_most;
 pub(super) use numbers::lockout_of;
 pub(super) use overrides::ShopPolicies;
 pub(super) use registry::Policies;
+pub use wording::PolicyWords;
 
 use super::name::parse_name;
 use super::section::Section;
@@ -43,6 +45,8 @@ pub struct PolicyConfig {
     /// `lease = true`: where a key is hot, quota lies with the asking process for a second ahead of use, so that most
     /// requests ask nobody; see [`lease`](crate::limiter::lease). Only for keys that callers share.
     pub lease: bool,
+    /// What a buyer reads when it refuses: `message_en`, `message_zh_tw`.
+    pub words: PolicyWords,
 }
 
 /// How firmly a policy is applied.
@@ -82,7 +86,7 @@ impl PolicyConfig {
         sku.and_then(|sku| self.sku_limiters.get(sku)).unwrap_or(&self.limiter)
     }
 
-    fn read(section: &mut Section<'_>, names: &mut Unique<String>) -> Option<Self> {
+    fn read(section: &mut Section<'_>, names: &mut Unique) -> Option<Self> {
         let name = section.required("name", "\"<name>\"");
         let key = section.required("key", "\"ip\", or [\"device\", \"route\"]");
         let key = key.as_ref().and_then(PolicyKey::read);
@@ -92,9 +96,10 @@ impl PolicyConfig {
         let on_store_failure = section.optional("on_store_failure");
         let on_store_failure =
             on_store_failure.map_or(Some(OnStoreFailure::Local), |value| value.parsed(OnStoreFailure::parse));
+        let words = PolicyWords::read(section);
         let lease = read_lease(section, key.as_ref(), limiter.as_ref().map(|(limiter, _)| limiter));
         let text = name.as_ref().and_then(|value| value.parsed(parse_name))?;
-        names.claim(text.clone(), &text, &name?);
+        names.claim(&text, &name?);
         let (limiter, is_enabled) = limiter?;
         Some(Self {
             name: text,
@@ -105,6 +110,7 @@ impl PolicyConfig {
             inherit: inherit?.unwrap_or_default(),
             on_store_failure: on_store_failure?,
             lease,
+            words,
         })
     }
 }

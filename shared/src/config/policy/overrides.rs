@@ -67,7 +67,7 @@ impl ShopPolicies {
         }
     }
 
-    fn read_override(&mut self, section: &mut Section<'_>, names: &mut Unique<(String, Option<Sku>)>) {
+    fn read_override(&mut self, section: &mut Section<'_>, names: &mut Unique) {
         let name = section.required("name", "\"<name of a [[policy]]>\"");
         let sku = section
             .optional("sku")
@@ -89,7 +89,8 @@ impl ShopPolicies {
             Some(None) => return,
             Some(sku) => sku,
         };
-        names.claim((policy_name.clone(), sku.clone()), &policy_name, &name);
+        let of_sku = sku.as_ref().map_or("", Sku::as_str);
+        names.claim_shown(format!("{policy_name} {of_sku}"), &policy_name, &name);
         if key.has(KeyPart::Site) {
             name.error("this policy counts over all shops, so none of them has numbers of its own");
         }

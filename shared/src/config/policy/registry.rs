@@ -1,7 +1,7 @@
 //! The policies of the file by name, and the lists that name them.
 
 use super::fitness::{ListOf, refuse_unfit};
-use super::{KeyPart, LimitChoice, OnStoreFailure, PolicyConfig, PolicyKey, PolicyMode};
+use super::{KeyPart, LimitChoice, OnStoreFailure, PolicyConfig, PolicyKey, PolicyMode, PolicyWords};
 use crate::config::section::{Section, Value};
 use crate::config::unique::Unique;
 use crate::limiter::gcra::GcraPolicy;
@@ -47,7 +47,7 @@ impl Policies {
             for member in members {
                 let policy = member.parsed(|name| self.find(name).ok_or_else(|| self.advice()));
                 let Some(policy) = policy else { continue };
-                if names.claim(policy.name.clone(), &policy.name, &member) {
+                if names.claim(&policy.name, &member) {
                     policies.push(policy);
                 }
             }
@@ -89,6 +89,7 @@ fn built_in(name: &str, part: KeyPart, burst_capacity: Cost, rate: u64) -> Optio
         inherit: Inheritance::Keep,
         on_store_failure: OnStoreFailure::Local,
         lease: false,
+        words: PolicyWords::NONE,
     })
 }
 

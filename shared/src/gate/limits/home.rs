@@ -2,9 +2,9 @@
 
 use super::Limit;
 use crate::config::{KeyPart, PolicyMode};
+use crate::flat::{self, LiteMap};
 use crate::limiter::check::{CheckError, CheckRequest};
 use core::fmt;
-use std::collections::BTreeMap;
 
 /// The owner of some keys. All policies on one device, or on one address, have the same, so that a request makes at most
 /// one call for its device and one for its address; all keys of a shop that belong to no single caller have the shop's.
@@ -53,9 +53,9 @@ pub struct HomeCheck {
 
 /// The calls that these limits need, one for each home.
 pub fn by_home<'a>(limits: &[Limit<'a>]) -> Vec<HomeCall<'a>> {
-    let mut calls = BTreeMap::<Home<'a>, Vec<HomeCheck>>::new();
+    let mut calls = LiteMap::<Home<'a>, Vec<HomeCheck>>::new();
     for (index, limit) in limits.iter().enumerate() {
-        let checks = calls.entry(limit.home).or_default();
+        let checks = flat::entry(&mut calls, &limit.home);
         let is_enforced = limit.mode == PolicyMode::Enforced;
         match checks.first_mut().filter(|first| first.mode == PolicyMode::Enforced) {
             Some(enforced) if is_enforced => enforced.indices.push(index),

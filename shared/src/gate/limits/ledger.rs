@@ -1,10 +1,10 @@
 //! What a request took so far, and what is given back of it.
 
 use super::{Home, Limit, by_home};
+use crate::flat::{self, LiteMap};
 use crate::limiter::lease::Refund;
 use crate::limiter::{Decision, Policy};
 use crate::time::Timestamp;
-use std::collections::BTreeMap;
 
 /// What a request took so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,10 +32,10 @@ impl<'a> Ledger<'a> {
     }
 
     /// What to give back, by home: when a later stage refused, or the shop did no work. Never after the shop was called.
-    pub fn refunds(&self) -> BTreeMap<Home<'a>, Vec<Refund>> {
-        let mut refunds = BTreeMap::<Home<'a>, Vec<Refund>>::new();
+    pub fn refunds(&self) -> LiteMap<Home<'a>, Vec<Refund>> {
+        let mut refunds = LiteMap::<Home<'a>, Vec<Refund>>::new();
         for (home, refund) in &self.taken {
-            refunds.entry(*home).or_default().push(*refund);
+            flat::entry(&mut refunds, home).push(*refund);
         }
         refunds
     }

@@ -26,8 +26,9 @@ pub use plan::{Plan, Stage};
 pub use subject::{MEMBER_BYTES_MAX, Subject};
 pub use verdict::{Bound, Verdict, judge, refused_already};
 
-use crate::config::{OnStoreFailure, PolicyMode, PollConfig};
+use crate::config::{KeyPart, OnStoreFailure, PolicyMode, PolicyWords, PollConfig};
 use crate::http::reason::Reason;
+use crate::limiter::Decision;
 use crate::limiter::check::{Charge, CheckRequest};
 use crate::limiter::key::Key;
 use crate::token::Ticket;
@@ -43,6 +44,10 @@ pub struct Limit<'a> {
     pub on_store_failure: OnStoreFailure,
     /// What a refusal is called.
     pub reason: Reason,
+    /// What a buyer reads then, where the policy has words of its own.
+    pub words: &'a PolicyWords,
+    /// What the policy counts by.
+    pub counts_by: &'a [KeyPart],
     /// Where the state lives.
     pub home: Home<'a>,
     /// What is taken there.
@@ -55,6 +60,11 @@ impl Limit<'_> {
     /// Whether a refusal counts.
     pub fn is_enforced(&self) -> bool {
         self.mode == PolicyMode::Enforced
+    }
+
+    /// Whether a key that just let a request pass has a fifth of its quota left, or less.
+    pub fn is_near(&self, decision: &Decision) -> bool {
+        decision.is_allowed() && decision.remaining().saturating_mul(5) <= self.charge.policy.quota()
     }
 }
 
@@ -71,6 +81,8 @@ pub fn poll_limit(
         mode: PolicyMode::Enforced,
         on_store_failure: OnStoreFailure::Open,
         reason: Reason::RateLimited,
+        words: &PolicyWords::NONE,
+        counts_by: &[KeyPart::Device],
         home: Home::Isolate,
         charge,
         lease: false,

@@ -56,6 +56,12 @@ impl<'a> Plan<'a> {
         Self { limits: vec![limits] }
     }
 
+    /// Whether some policy of this plan counts by `part`, so that a host has to find out what it is.
+    pub fn counts_by(&self, part: KeyPart) -> bool {
+        let mut policies = self.limits.iter().copied().flatten().flat_map(|choice| &choice.policies);
+        policies.any(|policy| policy.mode != PolicyMode::Off && policy.key.has(part))
+    }
+
     /// Whether anything may limit such a request, whoever asks; where it is false, nobody need find out who asks.
     pub fn may_limit(config: &Config, shop: &ShopConfig, route: Option<&RouteConfig>) -> bool {
         let limits = route.map_or(&shop.limits, |route| &route.limits);
@@ -68,10 +74,13 @@ impl<'a> Plan<'a> {
         let choices = self.limits.iter().copied().flatten();
         let limits = choices.filter_map(|choice| limit(chosen(choice, subject)?, subject));
         let limits = limits.filter(|limit| stage_of(limit.home) == stage);
-        let mut limits: Vec<(usize, Limit<'a>)> = limits.enumerate().collect();
-        // Devices before addresses: of equal waits the first one is named.
-        limits.sort_unstable_by_key(|(index, limit)| (limit.home, *index));
-        limits.into_iter().map(|(_, limit)| limit).collect()
+        let mut by_home: Vec<Limit<'a>> = Vec::new();
+        for limit in limits {
+            // Devices before addresses: of equal waits the first one is named.
+            let place = by_home.partition_point(|other| other.home <= limit.home);
+            by_home.insert(place, limit);
+        }
+        by_home
     }
 }
 
@@ -93,6 +102,8 @@ fn limit<'a>(policy: &'a PolicyConfig, subject: &Subject<'a>) -> Option<Limit<'a
         mode: policy.mode,
         on_store_failure: policy.on_store_failure,
         reason: reason_of(policy, limiter),
+        words: &policy.words,
+        counts_by: policy.key.parts(),
         home: key.home,
         charge: Charge { inheritance: policy.inherit, ..Charge::new(*limiter, key.hash, 1) },
         lease: policy.lease,

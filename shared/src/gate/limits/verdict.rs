@@ -1,10 +1,12 @@
 //! What the answers of one stage mean for the request.
 
 use super::Limit;
-use crate::config::{OnStoreFailure, PolicyMode};
+use crate::config::{KeyPart, OnStoreFailure, PolicyMode, PolicyWords};
 use crate::http::ratelimit::{LimitFields, QuotaReport, RateLimitFields, rate_limit_fields};
 use crate::http::reason::Reason;
-use crate::limiter::Decision;
+use crate::limiter::check::Charge;
+use crate::limiter::key::KeyHash;
+use crate::limiter::{Decision, Policy};
 use core::time::Duration;
 
 /// What one stage says.
@@ -27,10 +29,16 @@ pub struct Verdict<'a> {
 pub struct Bound<'a> {
     /// The policy that waits longest.
     pub policy: &'a str,
+    /// Its key.
+    pub key: KeyHash,
+    /// What it counts by.
+    pub counts_by: &'a [KeyPart],
     /// What the refusal is called.
     pub reason: Reason,
     /// Time until the same request could pass; `None` if it never can, or nobody knows.
     pub retry_after: Option<Duration>,
+    /// What a buyer reads, where the policy has words of its own.
+    pub words: &'a PolicyWords,
     /// `RateLimit` and `RateLimit-Policy` of everything that answered.
     pub fields: RateLimitFields,
 }
@@ -48,11 +56,11 @@ pub fn judge<'a>(told: LimitFields, limits: &[Limit<'a>], decisions: &[Option<De
         delay: Duration::ZERO,
         fields: rate_limit_fields(told, &[]),
     };
-    let mut decided: Vec<(&Limit<'a>, &Decision)> = Vec::new();
+    let mut decided: Vec<(&Limit<'a>, Decision)> = Vec::new();
     let mut closed = None;
     for (limit, decision) in limits.iter().zip(decisions) {
         match (limit.mode, decision) {
-            (PolicyMode::Enforced, Some(decision)) => decided.push((limit, decision)),
+            (PolicyMode::Enforced, Some(decision)) => decided.push((limit, as_told(limit, *decision))),
             (PolicyMode::Enforced, None) if limit.on_store_failure == OnStoreFailure::Closed => {
                 closed = closed.or(Some(limit));
             }
@@ -68,9 +76,19 @@ pub fn judge<'a>(told: LimitFields, limits: &[Limit<'a>], decisions: &[Option<De
     verdict.fields = rate_limit_fields(told, &reports);
     verdict.delay = decided.iter().map(|(_, decision)| delay(decision)).max().unwrap_or_default();
     verdict.refusal = binding(&decided, &verdict.fields).or_else(|| {
-        let Limit { name: policy, .. } = *closed?;
+        let Limit { name: policy, counts_by, charge: Charge { key, .. }, .. } = *closed?;
         let fields = verdict.fields.clone();
-        Some(Bound { policy, reason: Reason::LimiterUnavailable, retry_after: None, fields })
+        // Nothing of the policy's: its words are for whoever did too much.
+        let words = &PolicyWords::NONE;
+        Some(Bound {
+            policy,
+            key,
+            counts_by,
+            reason: Reason::LimiterUnavailable,
+            retry_after: None,
+            words,
+            fields,
+        })
     });
     verdict
 }
@@ -90,10 +108,10 @@ pub fn refused_already<'a>(
 }
 
 /// The refusal that waits longest, the first of equals; one that can never pass waits longest of all.
-fn binding<'a>(decided: &[(&Limit<'a>, &Decision)], fields: &RateLimitFields) -> Option<Bound<'a>> {
+fn binding<'a>(decided: &[(&Limit<'a>, Decision)], fields: &RateLimitFields) -> Option<Bound<'a>> {
     let mut bound: Option<(&Limit<'a>, Option<Duration>)> = None;
     for (limit, decision) in decided {
-        let Decision::Denied { retry_after, .. } = **decision else { continue };
+        let Decision::Denied { retry_after, .. } = *decision else { continue };
         let wait = |retry_after: Option<Duration>| retry_after.unwrap_or(Duration::MAX);
         if bound.is_none_or(|(_, found)| wait(retry_after) > wait(found)) {
             bound = Some((limit, retry_after));
@@ -101,7 +119,18 @@ fn binding<'a>(decided: &[(&Limit<'a>, &Decision)], fields: &RateLimitFields) ->
     }
     let (limit, retry_after) = bound?;
     let reason = if retry_after.is_some() { limit.reason } else { Reason::CostTooHigh };
-    Some(Bound { policy: limit.name, reason, retry_after, fields: fields.clone() })
+    let Limit { name: policy, counts_by, words, charge: Charge { key, .. }, .. } = *limit;
+    Some(Bound { policy, key, counts_by, reason, retry_after, words, fields: fields.clone() })
+}
+
+/// What a request is told. Requests end long before the lives of their permits: who found none free comes again soon.
+fn as_told(limit: &Limit<'_>, decision: Decision) -> Decision {
+    match (limit.charge.policy, decision) {
+        (Policy::Concurrency(_), Decision::Denied { remaining, retry_after: Some(wait), reset_after }) => {
+            Decision::Denied { remaining, retry_after: Some(wait.min(PERMIT_AGAIN_AFTER)), reset_after }
+        }
+        (_, decision) => decision,
+    }
 }
 
 fn delay(decision: &Decision) -> Duration {
@@ -110,3 +139,6 @@ fn delay(decision: &Decision) -> Duration {
         Decision::Denied { .. } => Duration::ZERO,
     }
 }
+
+/// When whoever found no permit free may try again.
+const PERMIT_AGAIN_AFTER: Duration = Duration::from_secs(1);

@@ -27,7 +27,7 @@ impl RefusedPage<'_> {
         let words = words(self.language);
         let page = Page {
             lang: self.language.tag(),
-            message: self.problem.reason().message(self.language),
+            message: self.problem.message(self.language),
             again: self.problem.retry_after_s().map(|seconds| words.again.with(seconds)),
             back_path: self.back_path,
             request_id: self.request_id,

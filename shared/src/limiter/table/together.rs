@@ -1,6 +1,7 @@
 //! All or nothing over several keys, which may lie in several tables.
 
-use super::{LimiterTable, is_stored};
+use super::LimiterTable;
+use super::decide::is_stored;
 use crate::limiter::check::{Charge, CheckReply, CheckRequest};
 use crate::limiter::{State, Transition};
 use crate::time::Timestamp;

