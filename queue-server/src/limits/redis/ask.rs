@@ -10,7 +10,7 @@ use redis::{ErrorKind, RedisError, ServerErrorKind};
 use shared::limiter::check::{CHARGES_MAX, Charge};
 use shared::limiter::concurrency::Holder;
 use shared::limiter::{Inheritance, Policy};
-use shared::time::Timestamp;
+use shared::time::{Timestamp, micros};
 use std::sync::atomic::Ordering;
 
 /// What a call is about.
@@ -41,7 +41,7 @@ impl RedisLimits {
 
     async fn call_unlimited(&self, call: Call, shop: &str, asked: Asked<'_>) -> Answer<Said> {
         let mut known = match call {
-            Call::CheckOne | Call::Check | Call::Peek => {
+            Call::CheckGcra | Call::CheckOne | Call::Check | Call::Peek => {
                 Known::of(asked.charges.iter().map(|charge| &charge.policy))
             }
             Call::Refund | Call::Replenish | Call::Give | Call::Reset | Call::State => Known::All,
@@ -49,8 +49,11 @@ impl RedisLimits {
         let mut moments = [self.seen(); CHARGES_MAX];
         let keys: Vec<String> = asked.charges.iter().map(|charge| self.redis_key(shop, charge.key)).collect();
         for _ in 0..TRIES_MAX {
-            let is_one = call == Call::Check && keys.len() == 1 && known != Known::All;
-            let script = self.scripts.get(if is_one { Call::CheckOne } else { call }, self.prelude(), known);
+            let call_made = match asked.charges {
+                [charge] if call == Call::Check && known != Known::All => check_of_one(charge),
+                _ => call,
+            };
+            let script = self.scripts.get(call_made, self.prelude(), known);
             let arguments = self.arguments(call, &asked, &moments)?;
             let value = script.run(&self.link, &keys, &arguments).await.map_err(unanswered)?;
             let reply = Reply::read(value).ok_or_else(|| misconfigured("not a reply of our scripts"))?;
@@ -118,6 +121,13 @@ impl RedisLimits {
     }
 }
 
+/// The quickest script that decides on this charge.
+fn check_of_one(charge: &Charge) -> Call {
+    let Policy::Gcra(gcra) = charge.policy else { return Call::CheckOne };
+    let most_parts = gcra.burst_capacity().saturating_add(1).saturating_mul(micros(gcra.period()));
+    if most_parts < EXACT { Call::CheckGcra } else { Call::CheckOne }
+}
+
 fn decimal(number: u64) -> Vec<u8> {
     number.to_string().into_bytes()
 }
@@ -142,6 +152,9 @@ fn is_passing(error: &RedisError) -> bool {
         _ => matches!(error.code(), Some("OOM" | "BUSY" | "NOREPLICAS" | "MISCONF")),
     }
 }
+
+/// Whole numbers below are exact as doubles.
+const EXACT: u64 = 1 << 53;
 
 /// One for each charge that may need its calendar, twice at most when a period ends meanwhile; one for changed policies.
 const TRIES_MAX: usize = 2 * CHARGES_MAX + 2;

@@ -10,6 +10,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// What a script does to its keys; each is one file in `lua/call`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Call {
+    /// One charge of a GCRA whose numbers are small, and no policy that has changed.
+    CheckGcra,
     /// One charge, and no policy that has changed.
     CheckOne,
     Check,
@@ -80,7 +82,7 @@ fn compose(call: Call, prelude: Prelude, known: Known) -> String {
         Prelude::Server => include_str!("lua/clock_server.lua"),
         Prelude::Told => include_str!("lua/clock_told.lua"),
     }];
-    if !matches!(call, Call::Reset | Call::State) {
+    if !matches!(call, Call::CheckGcra | Call::Reset | Call::State) {
         // By tag, so GCRA stands before the leaky queue, which calls it.
         let chosen = |files: [&'static str; 10]| {
             files.into_iter().zip(1..).filter(|(_, tag)| known.has(*tag)).map(|(file, _)| file)
@@ -97,6 +99,7 @@ fn compose(call: Call, prelude: Prelude, known: Known) -> String {
         }
     }
     parts.push(match call {
+        Call::CheckGcra => include_str!("lua/call/check_gcra.lua"),
         Call::CheckOne => include_str!("lua/call/check_one.lua"),
         Call::Check => include_str!("lua/call/check.lua"),
         Call::Peek => include_str!("lua/call/peek.lua"),
@@ -141,7 +144,8 @@ const CHANGES: [&str; 10] = [
 mod tests {
     use super::*;
 
-    const CALLS: [Call; 8] = [
+    const CALLS: [Call; 9] = [
+        Call::CheckGcra,
         Call::CheckOne,
         Call::Check,
         Call::Peek,
