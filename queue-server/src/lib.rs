@@ -27,3 +27,4 @@ pub mod serve;
 pub mod store;
 pub mod store_command;
 pub mod tick;
+mod tls;

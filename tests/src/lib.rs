@@ -8,3 +8,4 @@ pub mod redis;
 pub mod rush;
 pub mod shop;
 pub mod stack;
+pub mod tls;

@@ -80,8 +80,7 @@ impl Wire {
         match word {
             "redis" | "valkey" => Ok((Self::Plain, kind)),
             "rediss" | "valkeys" => {
-                // The first one counts, and all are the same.
-                let _ = rustls::crypto::ring::default_provider().install_default();
+                crate::tls::provide();
                 Ok((Self::Tls, kind))
             }
             _ => Err(AddressError::Form),

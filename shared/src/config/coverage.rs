@@ -72,7 +72,7 @@ fn cover(shop: &ShopConfig, route: Option<&RouteConfig>) -> RouteCoverage {
         is_limited: enforced(limits).next().is_some(),
         limits: limits.iter().map(choice_in_words).collect(),
         binding: binding(limits),
-        gaps: if kind == CoverageKind::Bypassed { Vec::new() } else { gaps(limits) },
+        gaps: if kind == CoverageKind::Bypassed { Vec::new() } else { gaps(shop, limits) },
     }
 }
 
@@ -126,7 +126,7 @@ fn enforced(limits: &[LimitChoice]) -> impl Iterator<Item = &[Arc<PolicyConfig>]
     policies.filter(|policies| policies.iter().all(|policy| policy.mode == PolicyMode::Enforced))
 }
 
-fn gaps(limits: &[LimitChoice]) -> Vec<String> {
+fn gaps(shop: &ShopConfig, limits: &[LimitChoice]) -> Vec<String> {
     let enforced: Vec<&[Arc<PolicyConfig>]> = enforced(limits).collect();
     if enforced.is_empty() {
         return vec!["nothing refuses such a request, however often it comes".to_owned()];
@@ -139,6 +139,13 @@ fn gaps(limits: &[LimitChoice]) -> Vec<String> {
             .map(|policy| key_in_words(&policy.key))
             .collect();
         gaps.push(format!("a request is limited only by {}: without it, by nothing", keys.join(", ")));
+    }
+    // Of a list only the last is taken without its key.
+    let mut last = enforced.iter().filter_map(|policies| policies.last());
+    let by_member = last.find(|policy| policy.key.has(KeyPart::Member));
+    if let (Some(policy), None) = (by_member, &shop.members) {
+        let name = &policy.name;
+        gaps.push(format!("edges know no members, so {name} counts by device there: write [shop.members]"));
     }
     gaps
 }

@@ -87,6 +87,17 @@ fn each_route_is_listed_and_what_nothing_limits_stands_out() {
 }
 
 #[test]
+fn a_shop_that_asserts_no_members_is_told_that_edges_know_none() {
+    let by_member = counted_by("comment", "\"member\"");
+    let gaps = |members: &str| {
+        let route = "[[shop.route]]\npath = \"/comments\"\nlimits = [\"comment\"]\n";
+        config(&format!("{members}{route}{by_member}")).coverage()[0].gaps.clone()
+    };
+    assert_eq!(gaps(""), ["edges know no members, so comment counts by device there: write [shop.members]"]);
+    assert_eq!(gaps("[shop.members]\njwks = '{\"keys\":[]}'\naudience = \"a\"\n"), [""; 0]);
+}
+
+#[test]
 fn a_policy_that_is_off_limits_nothing() {
     let text = format!(
         "[[shop.route]]\npath = \"/a\"\nlimits = [\"p\"]\n{}mode = \"off\"\n",

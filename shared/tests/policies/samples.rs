@@ -1,6 +1,7 @@
 //! The samples that ship are good, and say what they are meant to say.
 
 use shared::config::{Config, Credentials, PolicyMode};
+use shared::http::language::Language;
 
 const ENDPOINTS: &str = include_str!("../../../queue-server/samples/endpoints.toml");
 const ACTIONS: &str = include_str!("../../../queue-server/samples/actions.toml");
@@ -23,6 +24,15 @@ fn the_policies_of_endpoints() {
             format!("{name}: each member (who is not known: device, else address): {limit}.")
         );
     }
+    assert_eq!(
+        words("exports-at-once"),
+        "exports-at-once: each route: 20 at the same time, each for at most 1 min."
+    );
+    let export = config.shops[0]
+        .routes
+        .iter()
+        .find(|route| route.limits.iter().any(|limit| limit.policies[0].name == "export"));
+    assert_eq!(export.unwrap().limits.last().unwrap().policies[0].name, "exports-at-once");
     let quota = |api_key| {
         let client = config.callers.client(&Credentials { api_key: Some(api_key), ..Credentials::default() });
         client.unwrap().limits[0].policies[0].limiter.quota()
@@ -61,6 +71,10 @@ fn the_catalogue_of_actions() {
             "{service}"
         );
     }
+    let cart = beta.policy("ShoppingCart.CartsCreate.MemberId").unwrap();
+    assert!(
+        cart.words.in_language(Language::ZhTw).is_some_and(|words| words.starts_with("目前商品搶購熱烈"))
+    );
     let quota = |shop: &str| config.shop(shop).unwrap().routes[0].limits[0].policies[0].limiter.quota();
     assert_eq!((quota("alpha"), quota("beta")), (5, 3), "the shop's list comes first");
 }

@@ -1,7 +1,8 @@
 //! Where limits live: stages and what goes back, leases, and states that outlive their object.
 
 use crate::fixtures::{
-    CART, add_to_cart, assert_refused, buyer, item, limit_cart, plant, planted_stack, press, stack,
+    CART, TICKET, add_to_cart, assert_refused, buyer, item, join, limit_cart, plant, planted_stack, press,
+    stack,
 };
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
@@ -182,6 +183,34 @@ async fn what_is_off_makes_no_call() {
         assert_eq!(device.get("/health").await.unwrap().status, 200);
     }
     assert_eq!(plant(&stack, "limiter-calls").await, "0");
+}
+
+/// Whatever the number of limits: one call for the device, one for the address, one for the shop with its SKU and what is in
+/// shadow there. Polls are counted where they are answered.
+#[tokio::test]
+async fn each_home_is_called_once_and_polls_call_none() {
+    let policies = [
+        hourly("ip-cart", "\"ip\"", 50, ""),
+        hourly("ip-route", "[\"ip\", \"route\"]", 50, ""),
+        hourly("device-cart", "\"device\"", 50, ""),
+        hourly("device-shadow", "\"device\"", 50, "mode = \"shadow\""),
+        by_shop(50, ""),
+        by_sku(50, ""),
+        hourly("shop-shadow", "\"shop\"", 50, "mode = \"shadow\""),
+    ]
+    .concat();
+    let names =
+        ["ip-cart", "ip-route", "device-cart", "device-shadow", "shop-cart", "sku-cart", "shop-shadow"];
+    let stack = planted_stack("limit-calls", &policies, &names).await;
+    let mut device = buyer(&stack, 1);
+    join(&mut device).await;
+    let before: u64 = plant(&stack, "limiter-calls").await.parse().unwrap();
+    for _ in 0..4 {
+        assert_eq!(press(&mut device).await.status, 201);
+        assert_eq!(device.get(TICKET).await.unwrap().status, 200);
+    }
+    let calls = plant(&stack, "limiter-calls").await.parse::<u64>().unwrap() - before;
+    assert_eq!(calls, 4 * 3);
 }
 
 #[tokio::test]
