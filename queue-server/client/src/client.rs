@@ -4,7 +4,14 @@ use crate::{
     fallback::{Fallback, Standby},
     tls,
 };
-use reqwest::{StatusCode, Url};
+use bytes::Bytes;
+use http::{
+    Request, StatusCode, Uri,
+    header::{AUTHORIZATION, CONTENT_TYPE},
+    uri::Scheme,
+};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_util::client::legacy;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use shared::{
     guard::breaker::Breaker,
@@ -24,6 +31,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
+use tokio::time::timeout;
 use tracing::warn;
 
 /// How to reach the service, and what to do without it.
@@ -56,9 +64,10 @@ impl ClientOptions {
 
 /// Asks the limit service.
 pub struct Client {
-    http: reqwest::Client,
-    url: Url,
-    key: String,
+    http: tls::HttpClient,
+    url: Uri,
+    /// The field `Authorization`.
+    bearer: String,
     time_limit: Duration,
     /// Nothing of what they make leaves this process.
     keys: LocalKeys,
@@ -89,8 +98,6 @@ pub enum SetupError {
     Fallback(#[from] PolicyError),
     #[error("the random source of the system failed")]
     Random,
-    #[error("the HTTP client cannot be made: {0}")]
-    Http(#[from] reqwest::Error),
 }
 
 /// Why a call has no answer. A refused check is an answer.
@@ -107,18 +114,19 @@ pub enum ClientError {
 impl Client {
     pub fn new(options: ClientOptions) -> Result<Self, SetupError> {
         let ClientOptions { url, authorities_pem, key, time_limit, fallback } = options;
-        let parsed = Url::parse(&url).ok().filter(|parsed| ["http", "https"].contains(&parsed.scheme()));
+        let parsed = url.parse::<Uri>().ok().filter(|parsed| {
+            [Some(&Scheme::HTTP), Some(&Scheme::HTTPS)].contains(&parsed.scheme())
+                && parsed.authority().is_some()
+        });
         let parsed = parsed.ok_or(SetupError::Url(url))?;
         let mut seed = [0; 16];
         getrandom::fill(&mut seed).map_err(|_| SetupError::Random)?;
         let seed = TableSeed(seed);
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Ok(Self {
-            http: reqwest::Client::builder()
-                .tls_backend_preconfigured(tls::trusting(&authorities_pem)?)
-                .build()?,
+            http: tls::client_trusting(&authorities_pem)?,
             url: parsed,
-            key,
+            bearer: format!("Bearer {key}"),
             time_limit,
             keys: LocalKeys::new(seed, "client", "check")?,
             standby: Standby::new(fallback, seed)?,
@@ -189,11 +197,17 @@ impl Client {
         body: &impl Serialize,
         time_limit: Duration,
     ) -> Result<T, ClientError> {
-        let url = self.url.join(path).map_err(|_| ClientError::Away)?;
-        let request = self.http.post(url).bearer_auth(&self.key).json(body).timeout(time_limit);
-        let response = request.send().await.map_err(|error| away(&error))?;
-        let status = response.status();
-        let bytes = response.bytes().await.map_err(|error| away(&error))?;
+        let mut parts = self.url.clone().into_parts();
+        parts.path_and_query = path.parse().ok();
+        let uri = Uri::from_parts(parts).map_err(|error| away(&error))?;
+        let json = serde_json::to_vec(body).map_err(|error| away(&error))?;
+        let request = Request::post(uri)
+            .header(AUTHORIZATION, &self.bearer)
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::from(json))
+            .map_err(|error| away(&error))?;
+        let answered = timeout(time_limit, self.answer(request)).await;
+        let (status, bytes) = answered.map_err(|late| away(&late))??;
         if status.is_success() {
             let text: &[u8] = if status == StatusCode::NO_CONTENT { b"null" } else { &bytes };
             return serde_json::from_slice(text).map_err(|_| ClientError::Away);
@@ -203,6 +217,13 @@ impl Client {
         }
         let problem: Problem = serde_json::from_slice(&bytes).unwrap_or_default();
         Err(ClientError::Refused { code: problem.code, detail: problem.detail })
+    }
+
+    async fn answer(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Bytes), ClientError> {
+        let response = self.http.request(request).await.map_err(|error: legacy::Error| away(&error))?;
+        let status = response.status();
+        let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
+        Ok((status, body.map_err(|error| away(&error))?.to_bytes()))
     }
 
     /// The refusal that still stands for this check.
@@ -269,7 +290,7 @@ fn stand_in(keys: LocalKeys, check: &LimitCheck) -> Result<Charge, ClientError> 
     Ok(Charge::new(policy.map_err(|_| misfit("no stand-in"))?, digest, check.cost))
 }
 
-fn away(error: &reqwest::Error) -> ClientError {
+fn away(error: &dyn std::fmt::Display) -> ClientError {
     warn!(%error, "the limit service does not answer");
     ClientError::Away
 }
@@ -288,6 +309,9 @@ struct Problem {
     code: String,
     detail: String,
 }
+
+/// A batch of the most checks, with every limit told.
+const ANSWER_BYTES_MAX: usize = 1 << 20;
 
 /// Four refusals each.
 const REFUSED_SETS: usize = 4_096;

@@ -1,6 +1,13 @@
 //! Whom the client trusts where the service is behind TLS.
 
 use crate::client::SetupError;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::TokioExecutor,
+};
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,
@@ -8,9 +15,17 @@ use rustls::{
 };
 use std::sync::Arc;
 
+/// Asks with a body, over TLS where the address says `https`.
+pub(crate) type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+
+pub(crate) fn client_trusting(authorities_pem: &[u8]) -> Result<HttpClient, SetupError> {
+    let tls = HttpsConnectorBuilder::new().with_tls_config(trusting(authorities_pem)?);
+    Ok(Client::builder(TokioExecutor::new()).build(tls.https_or_http().enable_http1().build()))
+}
+
 /// The authorities of the system and those of `authorities_pem`. A system that has none is no error: where the service speaks
 /// plain HTTP, none is needed.
-pub(crate) fn trusting(authorities_pem: &[u8]) -> Result<ClientConfig, SetupError> {
+fn trusting(authorities_pem: &[u8]) -> Result<ClientConfig, SetupError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let before = roots.len();
