@@ -16,13 +16,14 @@
   let dueAt = 0; // when to ask again
   let timer = 0;
   let busy = false;
+  let places = 0; // places that were got by a code: what was asked before one is of no use after it
   let spoken = null;
 
   // --- Asking
 
   /** One call; null when the connection failed. */
-  async function call(method, path) {
-    const post = { headers: { "content-type": "application/json" }, body: "{}" };
+  async function call(method, path, told = {}) {
+    const post = { headers: { "content-type": "application/json" }, body: JSON.stringify(told) };
     try {
       const reply = await fetch(ticketPath + path, {
         method, cache: "no-store", signal: AbortSignal.timeout?.(15000), ...(method === "POST" ? post : {}),
@@ -40,10 +41,13 @@
     clearTimeout(timer);
     busy = true;
     askedAt = Date.now();
+    const place = places;
     const join = mode === "joining";
     // A hidden tab does not enter: the session would run out before its owner looks.
     const redeem = (mode === "called" || mode === "late") && !document.hidden;
     const reply = join ? await call("POST", "") : redeem ? await call("POST", "/redeem") : await call("GET", "");
+    busy = false;
+    if (place !== places) return plan();
     const result = outcome(reply, joinedJustNow);
     joinedJustNow = join && result.kind === "status";
     faults = result.kind === "offline" || reply.status >= 500 ? faults + 1 : 0;
@@ -51,7 +55,6 @@
     // Whoever learns of their turn goes in at once.
     const goesIn = result.kind === "status" && result.status.state !== "waiting" && !document.hidden;
     dueAt = goesIn ? 0 : Date.now() + delayMs(result, faults, Math.random());
-    busy = false;
     plan();
     take(result);
     tabs?.postMessage(result);
@@ -223,6 +226,41 @@
     take(result);
     tabs?.postMessage(result);
   });
+
+  // --- Codes: an invitation, or the place of another device
+
+  for (const name of ["code", "move"]) {
+    part[`${name}Form`].addEventListener("submit", async (submit) => {
+      submit.preventDefault();
+      const result = outcome(await call("POST", "", { [name]: part[name].value }), false);
+      if (result.kind === "entered") return location.replace(returnPath);
+      const isPlace = result.kind === "status";
+      part[name].setAttribute("aria-invalid", result.kind === "ended");
+      if (isPlace) {
+        places += 1;
+        part[name].value = "";
+        result.joined = true;
+        dueAt = Date.now() + delayMs(result, 0, 0);
+        plan();
+        take(result);
+        tabs?.postMessage(result);
+      } else part[name].focus();
+      say(isPlace ? words.codeTaken : (result.text ?? words.offline));
+    });
+  }
+  part.offer.addEventListener("click", async () => {
+    const reply = await call("POST", "/move");
+    const code = reply?.body?.code;
+    const minutes = Math.floor(reply?.body?.expiresInS / 60);
+    const offered = () => words.offered.replace("{code}", code).replace("{n}", minutes);
+    say(reply?.status === 200 ? offered() : (reply?.body?.message ?? words.offline));
+  });
+
+  /** About a code, where it was typed and in the status region. */
+  function say(text) {
+    put("said", text);
+    put("spoken", text);
+  }
 
   // --- Start
 

@@ -83,6 +83,9 @@ fn each_standing_has_its_page() {
         "ended",
         "Your turn has passed. Join the line again.",
     );
+    let unknown = "<p id=\"notice\">We do not know this code.";
+    check(Standing::Outside, Some(Reason::CodeUnknown), "outside", unknown);
+    check(holding(&waiting), Some(Reason::CodeUnknown), "waiting", unknown);
     check(Standing::CookieLost, None, "cookies", "Cookies are blocked");
     check(
         holding(&waiting),
@@ -123,7 +126,9 @@ fn a_closed_line_offers_no_join() {
 fn a_link_tells_nothing_final_that_the_room_does_not_say() {
     for reason in Reason::ALL {
         let told = reason_of_link(reason.code(), Some(Phase::Open));
-        assert!(told.is_none() || (told == Some(*reason) && reason.is_retryable()), "{reason}");
+        let is_of_code = matches!(reason, Reason::CodeUnknown | Reason::CodeUsed | Reason::SessionStays);
+        assert!(told.is_none() || told == Some(*reason), "{reason}");
+        assert!(told.is_none() || reason.is_retryable() || is_of_code, "{reason}");
         assert_eq!(reason_of_link(reason.code(), None), told, "{reason}");
     }
     assert_eq!(reason_of_link("OUT_OF_STOCK", Some(Phase::SoldOut)), Some(Reason::OutOfStock));

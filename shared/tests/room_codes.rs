@@ -76,11 +76,45 @@ fn a_code_opens_its_lane_to_one_buyer_and_again_to_the_same() {
     assert_eq!(ask(&mut driven, 2, CodeHash([9; 16])), Err(JoinRefusal::CodeUnknown));
     // Refusals drew no number and spent nothing.
     assert_eq!(driven.join(2).number.0, 1);
-    assert_eq!(ask(&mut driven, 2, TWICE).unwrap().place.lane, LaneId(0), "a place in hand stands");
     ask(&mut driven, 3, TWICE).unwrap();
     ask(&mut driven, 4, TWICE).unwrap();
     assert_eq!(ask(&mut driven, 5, TWICE), Err(JoinRefusal::CodeUsed));
     assert_eq!(driven.room.code_count(INVITED).unwrap().held, 3);
+}
+
+/// The waiting page joins by itself, so whoever types a code has a place already.
+#[test]
+fn a_code_exchanges_a_place_that_waits_and_a_wrong_one_leaves_it() {
+    let mut driven = with_codes();
+    let guest = driven.join(1);
+    for wrong in [CodeHash([9; 16]), ONCE] {
+        if wrong == ONCE {
+            ask(&mut driven, 7, ONCE).unwrap();
+        }
+        assert!(ask(&mut driven, 1, wrong).is_err());
+        assert_eq!(driven.join(1), guest, "the place stays");
+    }
+    let invited = ask(&mut driven, 1, TWICE).unwrap();
+    assert_eq!((invited.place.lane, invited.existed), (INVITED, false));
+    assert_eq!(ask(&mut driven, 1, TWICE).unwrap().place, invited.place, "a retry");
+    assert_eq!(driven.join(1), invited.place, "whichever way they ask");
+    assert_eq!(driven.room.redeem(driven.now, guest, device(1)), Err(EnterRefusal::Spent));
+    // A retry holds no second use.
+    assert_eq!(ask(&mut driven, 1, TWICE).unwrap().place, invited.place);
+    assert_eq!(driven.room.code_count(INVITED).unwrap().held, 2);
+}
+
+#[test]
+fn whose_turn_has_come_keeps_the_place_whatever_they_type() {
+    let mut driven = with_codes();
+    let guest = driven.join(1);
+    driven.tick();
+    for code in [TWICE, CodeHash([9; 16])] {
+        assert_eq!(ask(&mut driven, 1, code).unwrap().place, guest, "called");
+    }
+    enter(&mut driven, guest, 1);
+    assert_eq!(ask(&mut driven, 1, TWICE).unwrap().place, guest, "inside");
+    assert_eq!(driven.room.code_count(INVITED).unwrap().held, 0);
 }
 
 /// The case of the stalled card step: whatever ends a visit but success gives the use back.

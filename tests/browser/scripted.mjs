@@ -16,16 +16,16 @@ export const refusal = (status, code, retryAfterMs = null) => ({
 });
 
 /**
- * A visitor whose calls are answered by `script.answer({ name, page })`; name is `join`, `poll`, `redeem` or `leave`, and
- * no answer is a lost connection. `script.calls` keeps them with their times.
+ * A visitor whose calls are answered by `script.answer({ name, body, page })`; name is `join`, `poll`, `redeem`, `move` or `leave`,
+ * and no answer is a lost connection. `script.calls` keeps them with their times.
  */
 export async function scripted(browser, answer, options) {
   const { context, complaints } = await visitor(browser, options);
   const script = { answer, calls: [], context, complaints };
   await context.route("**/.fairgate/events/drop/ticket**", async (route) => {
     const request = route.request();
-    const name = request.url().endsWith("/redeem") ? "redeem" : { POST: "join", GET: "poll", DELETE: "leave" }[request.method()];
-    const call = { name, page: request.frame().page(), atMs: Date.now() };
+    const name = /\/(redeem|move)$/.exec(request.url())?.[1] ?? { POST: "join", GET: "poll", DELETE: "leave" }[request.method()];
+    const call = { name, body: request.postDataJSON(), page: request.frame().page(), atMs: Date.now() };
     script.calls.push(call);
     const reply = script.answer(call);
     await (reply ? route.fulfill(reply) : route.abort("connectionfailed"));

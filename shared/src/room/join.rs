@@ -20,7 +20,8 @@ pub struct JoinRequest {
     pub presented: Option<Place>,
     /// Device of that ticket; where it is `None`, the ticket counts as this device's.
     pub presented_by: Option<DeviceHash>,
-    /// An invitation code: it opens its own lane, instead of `lane`, to a buyer who has no place yet.
+    /// An invitation code: it opens its own lane, instead of `lane`. A buyer who waits in another lane exchanges their place for a new
+    /// one there.
     pub code: Option<CodeHash>,
     /// Enter at once where the line is empty.
     pub may_enter: bool,
@@ -83,10 +84,13 @@ impl Room {
     /// Where `may_enter` is set, nobody waits and a session is free: join, call and redeem are this one transition.
     ///
     /// # Errors
-    /// [`JoinRefusal`]; no number is drawn.
+    /// [`JoinRefusal`]; no number is drawn, and a place in hand stays.
     pub fn join(&mut self, now: Timestamp, mut request: JoinRequest) -> Result<Joined, JoinRefusal> {
         let now = self.observe(now);
-        if let Some(joined) = self.live_place(request) {
+        let held = self.live_place(request);
+        if let Some(joined) = held
+            && !self.exchanges(joined, request.code)?
+        {
             return Ok(joined);
         }
         match self.control.phase {
@@ -112,6 +116,9 @@ impl Room {
             number = TicketNumber(number.0.saturating_sub(1));
         }
         let place = Place { epoch: self.epoch, lane: request.lane, number };
+        if let Some(held) = held {
+            self.give_up(held.place);
+        }
         self.note_place(&request, place);
         if let Some(code) = request.code {
             self.hold_code(place, code);
@@ -155,6 +162,23 @@ impl Room {
             return Some(Joined { place, device, existed: true, serving_number, session });
         }
         None
+    }
+
+    /// Whether the buyer of a place `held` asks for one in another lane: with a code for it, before their turn.
+    fn exchanges(&mut self, held: Joined, code: Option<CodeHash>) -> Result<bool, JoinRefusal> {
+        let Some(code) = code.filter(|&code| self.codes.of_place(held.place) != Some(code)) else {
+            return Ok(false);
+        };
+        let lane = self.lanes.get(usize::from(held.place.lane.0));
+        let is_waiting = lane.is_some_and(|lane| lane.standing(held.place.number) == Standing::Waiting);
+        Ok(is_waiting && self.lane_by_code(code)? != held.place.lane)
+    }
+
+    /// Nobody comes for a place any more.
+    pub(super) fn give_up(&mut self, place: Place) {
+        self.release_code(place);
+        self.spend(place);
+        self.doorstep.leave(place);
     }
 
     /// Whether a place may still lead inside, or its buyer is there.

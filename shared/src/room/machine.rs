@@ -133,9 +133,7 @@ impl Room {
         self.expire_sessions(now);
         // An ended session is no obstacle to giving the place up.
         let _ = self.end_session(place);
-        self.release_code(place);
-        self.spend(place);
-        self.doorstep.leave(place);
+        self.give_up(place);
         self.forget_place_of(device, place);
         self.changes.before_reply();
         Ok(())

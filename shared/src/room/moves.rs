@@ -115,9 +115,7 @@ impl Room {
             return Err(MoveRefusal::CodeUnknown);
         }
         if other != place && self.is_live(other) {
-            self.spend(other);
-            self.doorstep.leave(other);
-            self.release_code(other);
+            self.give_up(other);
         }
         self.devices.insert(device, Visits { lane: place.lane, number: place.number, ..visits });
         self.moves.owners.insert(place, device);

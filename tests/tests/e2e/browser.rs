@@ -10,7 +10,7 @@ async fn buyers_wait_in_a_real_browser() {
     let mut setup = Setup::demo("browser").unwrap();
     setup.config.event("drop", "capacity", 1).unwrap();
     let stack = Stack::start(setup).await.unwrap();
-    let mut node = node(&["thread.test.mjs", "page.test.mjs", "access.test.mjs"]);
+    let mut node = node(&["thread.test.mjs", "page.test.mjs", "access.test.mjs", "codes.test.mjs"]);
     node.env("FAIRGATE_EDGE", format!("http://localhost:{}", stack.edge.address.port()));
     node.env("FAIRGATE_SHOP_CONTROL", format!("http://{}", stack.shop.control_address));
     check(&node.output().await.unwrap());

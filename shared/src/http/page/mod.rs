@@ -187,7 +187,7 @@ pub fn joined_path(prefix: &str, event: &EventId, return_path: &str) -> String {
 }
 
 /// What a link to the page may have it tell about a refusal; `None` for everything else, because anybody can write a link. These
-/// are refusals of the page's own forms that last a moment, and what the `phase` of the event confirms.
+/// are refusals of the page's own forms that last a moment or are about a typed code, and what the `phase` of the event confirms.
 ///
 /// ```
 /// use shared::{http::page::reason_of_link, http::reason::Reason, wire::Phase};
@@ -202,7 +202,7 @@ pub fn reason_of_link(code: &str, phase: Option<Phase>) -> Option<Reason> {
         Reason::OutOfStock => phase == Some(Phase::SoldOut),
         Reason::EventPaused => phase == Some(Phase::Paused),
         Reason::NotOpenYet => matches!(phase, Some(Phase::Scheduled | Phase::Lobby | Phase::Drawing)),
-        reason => MOMENTARY.contains(&reason),
+        reason => MOMENTARY.contains(&reason) || OF_CODES.contains(&reason),
     };
     is_true.then_some(reason)
 }
@@ -261,7 +261,7 @@ fn tells_why(reason: Reason) -> bool {
 
 /// Whether waiting cannot help against `reason`, so that the visitor has to decide anew.
 fn ends_the_wait(reason: Reason) -> bool {
-    !reason.is_retryable() && !EXPECTED.contains(&reason)
+    !reason.is_retryable() && !EXPECTED.contains(&reason) && !OF_CODES.contains(&reason)
 }
 
 /// Where the script's `youX` puts the visitor, too.
@@ -295,6 +295,9 @@ const MOMENTARY: [Reason; 11] = [
     Reason::SnapshotUnavailable,
     Reason::Overloaded,
 ];
+
+/// About a code that was typed: the place stays as it was.
+const OF_CODES: [Reason; 3] = [Reason::CodeUnknown, Reason::CodeUsed, Reason::SessionStays];
 
 /// The same list stands in `assets/rules.js`.
 const NO_MORE_JOINS: [Reason; 6] = [
