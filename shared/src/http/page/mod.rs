@@ -309,9 +309,10 @@ const NO_MORE_JOINS: [Reason; 6] = [
     Reason::BuyerLimit,
 ];
 
-const CSS: &str = include_str!("../../../assets/wait.css");
-const RULES: &str = include_str!("../../../assets/rules.js");
-const SCRIPT: &str = include_str!("../../../assets/wait.js");
+/// Stripped by `build.rs`.
+const CSS: &str = include_str!(concat!(env!("OUT_DIR"), "/wait.css"));
+const RULES: &str = include_str!(concat!(env!("OUT_DIR"), "/rules.js"));
+const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/wait.js"));
 
 /// Allows the page's own style and scripts by their hashes, calls to its own host, and nothing else. Framing stays
 /// possible: inside another site the page only says so, and its cookies do not reach it there.
