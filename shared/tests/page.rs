@@ -75,6 +75,7 @@ fn each_standing_has_its_page() {
         assert!(html.contains(said), "{expected}: {said}");
     };
     check(Standing::Outside, None, "outside", "<h1 id=\"heading\" tabindex=\"-1\">Join the line</h1>");
+    check(Standing::Outside, None, "outside", "everybody enters in the order of arrival");
     check(Standing::Outside, Some(Reason::QueueRequired), "outside", "<p id=\"notice\"></p>");
     check(Standing::Outside, Some(Reason::RateLimited), "outside", "<p id=\"notice\">You are going a little");
     check(

@@ -249,3 +249,27 @@ fn a_guessed_pace_spans_all_that_may_come() {
     assert_eq!(guess(100_000, 50, 120), Pace { speed_milli_per_s: 50_000, error_pct: 300 });
     assert_eq!(guess(1, 1, 3_600), Pace { speed_milli_per_s: 31, error_pct: 3_000 });
 }
+
+/// A shop fills within seconds, and whoever is inside stays as long as all the others: until they leave, the mean says nothing. Once it was
+/// told all the same, ten times too slow, and buyers slept while the line moved.
+#[test]
+fn until_a_generation_is_seen_the_pace_spans_the_end_of_all_at_once() {
+    let mut driven = Driven::new(settings(100));
+    let places: Vec<Place> = (0..300).map(|id| driven.join(id)).collect();
+    let mut pace = Pace::unmeasured(driven.room.settings());
+    let mut came = 0;
+    for second in 1..=240_u32 {
+        pace = driven.tick().paces[0];
+        came += places.iter().filter(|&&place| driven.redeem(place) == Ok(true)).count();
+        let factor_pct = u64::from(pace.error_pct) + 100;
+        let slowest = pace.speed_milli_per_s * 100 / factor_pct;
+        let fastest = pace.speed_milli_per_s * factor_pct / 100;
+        if second == 100 {
+            assert_eq!(came, 100, "nobody has left");
+            // A hundred within another hundred seconds, or the longest stays that the room allows.
+            assert!(fastest >= 980 && slowest <= 111, "{slowest} to {fastest} in a thousand seconds");
+        }
+    }
+    assert!(came >= 200, "all left after 120 s");
+    assert!(pace.error_pct <= 100, "a generation has been seen: {pace:?}");
+}

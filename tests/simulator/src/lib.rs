@@ -28,7 +28,7 @@ pub use chart::svg;
 pub use figures::{Bound, Figure, Figures, Mark};
 pub use measure::Measured;
 pub use peers::{Peer, PeerFigures};
-pub use report::{Broken, Report, Row};
+pub use report::{Broken, PeerRow, Report, Row};
 pub use run::{Outcome, Pulse, run};
 pub use scenario::{Arrivals, Crowd, Habit, Loss, Scenario, ServerModel, Spread, Stay, Trouble, TroubleKind};
 pub use scenarios::{all, huge};

@@ -19,8 +19,18 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// Promises that were broken; such a run stopped there.
     pub broken: Vec<Broken>,
-    /// Models of other rooms' rules on the people of the first seed, twice as long as our room needed.
-    pub peers: Vec<PeerFigures>,
+    /// Models of other rooms' rules on the same people, twice as long as our room needed.
+    pub peers: Vec<PeerRow>,
+}
+
+/// One model over all seeds: means, but for the fullest second of all.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PeerRow {
+    /// The means.
+    #[serde(flatten)]
+    pub figures: PeerFigures,
+    /// Half of the 95 % interval of the mean true use; 0 for one seed.
+    pub true_use_interval: f64,
 }
 
 /// One figure over all seeds.
@@ -68,7 +78,7 @@ impl Report {
             seeds: outcomes.len(),
             rows: Figure::ALL.iter().filter_map(|&figure| row(scenario, figure, &runs)).collect(),
             broken: broken.collect(),
-            peers: outcomes.first().map_or_else(Vec::new, |(seed, outcome)| peers(scenario, *seed, outcome)),
+            peers: peers(scenario, outcomes),
         }
     }
 
@@ -78,10 +88,35 @@ impl Report {
     }
 }
 
-fn peers(scenario: &Scenario, seed: u64, outcome: &Outcome) -> Vec<PeerFigures> {
-    let seconds = outcome.measured.samples.len() as u32 * 2;
+fn peers(scenario: &Scenario, outcomes: &[(u64, Outcome)]) -> Vec<PeerRow> {
     let all = if scenario.with_peers { &Peer::ALL[..] } else { &[] };
-    all.iter().map(|peer| peer.run(scenario, seed, seconds)).collect()
+    let run = |peer: Peer, (seed, outcome): &(u64, Outcome)| {
+        peer.run(scenario, *seed, outcome.measured.samples.len() as u32 * 2)
+    };
+    let row = |&peer: &Peer| {
+        let runs: Vec<PeerFigures> = outcomes.iter().map(|outcome| run(peer, outcome)).collect();
+        let of = |figure: fn(&PeerFigures) -> f64| runs.iter().map(figure).collect::<Vec<f64>>();
+        let (true_use, true_use_interval) = mean_and_interval(&of(|run| run.true_use));
+        let figures = PeerFigures {
+            peer,
+            true_use,
+            fullest: of(|run| run.fullest).into_iter().fold(0.0, f64::max),
+            inversions_percent: mean_and_interval(&of(|run| run.inversions_percent)).0,
+            served_percent: mean_and_interval(&of(|run| run.served_percent)).0,
+        };
+        PeerRow { figures, true_use_interval }
+    };
+    all.iter().map(row).collect()
+}
+
+/// The mean, and half of its 95 % interval by the normal approximation; 0 for one value.
+fn mean_and_interval(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let interval =
+        if values.len() > 1 { 1.96 * (squares / (count - 1.0)).sqrt() / count.sqrt() } else { 0.0 };
+    (mean, interval)
 }
 
 /// `None` where no run measured the figure and none has to.
@@ -92,11 +127,7 @@ fn row(scenario: &Scenario, figure: Figure, runs: &[Figures]) -> Option<Row> {
     if values.is_empty() && mark.is_none() {
         return None;
     }
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let interval =
-        if values.len() > 1 { 1.96 * (squares / (count - 1.0)).sqrt() / count.sqrt() } else { 0.0 };
+    let (mean, interval) = mean_and_interval(&values);
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     Some(Row { figure, mean, interval, low, high, mark: mark.map(|mark| mark.bound), met })
@@ -121,10 +152,12 @@ impl fmt::Display for Report {
                 format!("  {:<26} {:>9.3} {spread}  {mark:<7} {verdict}", row.figure.label(), row.mean);
             writeln!(f, "{}", line.trim_end())?;
         }
-        for peer in &self.peers {
+        for PeerRow { figures: peer, true_use_interval } in &self.peers {
+            let spread =
+                if self.seeds > 1 { format!(" ± {true_use_interval:.3}") } else { String::new() };
             writeln!(
                 f,
-                "  model of {:<20} true use {:.2}, fullest {:.2}, inversions {:.2} %, served {:.0} %",
+                "  model of {:<20} true use {:.2}{spread}, fullest {:.2}, inversions {:.2} %, served {:.0} %",
                 format!("{:?}", peer.peer),
                 peer.true_use,
                 peer.fullest,
