@@ -86,6 +86,8 @@ test("the keyboard reaches everything, sees where it is, and is not lost when a 
     const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
     return { text: document.activeElement.textContent, outline: `${outlineStyle} ${outlineWidth}` };
   });
+  assert.deepEqual(await focused(), { text: "I have a code, or another device", outline: "solid 3px" });
+  await page.keyboard.press("Tab");
   assert.deepEqual(await focused(), { text: "Leave the line", outline: "solid 3px" });
   await page.keyboard.press("Enter");
   assert.equal((await focused()).text, "Keep my place");

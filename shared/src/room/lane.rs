@@ -167,10 +167,21 @@ impl Lane {
     /// The owner of a waiting number was heard of, and is `expected` again: when it was due before.
     pub(super) fn hear(&mut self, number: TicketNumber, expected: Expected) -> Option<u32> {
         let was_due_s = self.presence.hear(number, expected)?;
+        self.welcome_back(number, was_due_s);
+        Some(was_due_s)
+    }
+
+    /// The same of one who was seen without asking; see [`Presence::see`].
+    pub(super) fn see(&mut self, number: TicketNumber, due_s: u32, back: Expected) -> Option<u32> {
+        let was_due_s = self.presence.see(number, due_s, back)?;
+        self.welcome_back(number, was_due_s);
+        Some(was_due_s)
+    }
+
+    fn welcome_back(&mut self, number: TicketNumber, was_due_s: u32) {
         if was_due_s == GONE && self.counts(number) {
             self.waiting = self.waiting.saturating_add(1);
         }
-        Some(was_due_s)
     }
 
     /// A verified ticket proves that its number was given out, even if this room has forgotten it: `true` where it had.

@@ -290,7 +290,7 @@ impl Room {
             return Err(EnterRefusal::Void);
         }
         let due_s = self.newcomer_due_s(place.lane);
-        self.hear_of(place, self.newcomer_asks_after(place.lane));
+        self.see(place, due_s);
         if self.lane_mut(place.lane).ok_or(EnterRefusal::Void)?.note_seen(place.number, due_s) {
             // Whatever the answer: a crash must not forget again whose number this is.
             self.changes.lazily(RecordKey::Lane(place.lane));
@@ -303,6 +303,15 @@ impl Room {
         let now_s = second_of(self.clock.at.up);
         if let Some(lane) = self.lane_mut(place.lane) {
             let was_due_s = lane.hear(place.number, Expected::again(now_s, again));
+            self.hearing.note(now_s, was_due_s);
+        }
+    }
+
+    fn see(&mut self, place: Place, due_s: u32) {
+        let now_s = second_of(self.clock.at.up);
+        let back = Expected::again(now_s, self.newcomer_asks_after(place.lane));
+        if let Some(lane) = self.lane_mut(place.lane) {
+            let was_due_s = lane.see(place.number, due_s, back);
             self.hearing.note(now_s, was_due_s);
         }
     }

@@ -69,8 +69,8 @@ impl Expected {
     }
 }
 
-/// When a buyer counts as gone who joined at `now_s`, so that the tab is seen, and was told to ask after `again`. Those of whom nothing was heard yet must be those who were not to ask
-/// yet: what is learnt of them would not hold for others.
+/// When a buyer counts as gone who joined at `now_s`, so that the tab is seen, and was told to ask after `again`. Those of whom nothing was
+/// heard yet must be those who were not to ask yet: what is learnt of them would not hold for others.
 pub(super) fn newcomer_due_s(now_s: u32, again: Duration) -> u32 {
     now_s.saturating_add(second_of(again)).saturating_add(ON_THE_WAY_S)
 }
@@ -105,6 +105,20 @@ impl Presence {
     pub(super) fn hear(&mut self, number: TicketNumber, expected: Expected) -> Option<u32> {
         let index = self.index(number)?;
         self.expected.get_mut(index).map(|one| core::mem::replace(one, expected).due_s())
+    }
+
+    /// The owner of `number` was seen, which is no poll: when it was due before. Whoever had been heard of is expected as before, whoever
+    /// had not is still a newcomer, and whoever counted as gone is `back`. (A join that is sent twice says nothing of who stays.)
+    pub(super) fn see(&mut self, number: TicketNumber, due_s: u32, back: Expected) -> Option<u32> {
+        let index = self.index(number)?;
+        let one = self.expected.get_mut(index)?;
+        let was_due_s = one.due_s();
+        if was_due_s == GONE {
+            *one = back;
+        } else if !one.is_heard() {
+            *one = Expected::newcomer(due_s.max(was_due_s));
+        }
+        Some(was_due_s)
     }
 
     /// Marks `number` as gone where it was due before `trusted_s`; true where it was not marked before.
@@ -244,5 +258,22 @@ mod tests {
         assert_eq!(presence.asks_s(number(9)), None);
         assert_eq!(presence.hear(number(9), again), Some(90));
         assert_eq!(presence.asks_s(number(9)), Some(51));
+    }
+
+    #[test]
+    fn who_is_seen_without_asking_is_no_more_there_than_before() {
+        let (newcomer, other) = (TicketNumber(1), TicketNumber(2));
+        let back = Expected::again(100, Duration::from_secs(90));
+        let mut presence = Presence::new(newcomer);
+        presence.cover(newcomer, TicketNumber(3), 50);
+        presence.hear(other, Expected::again(20, Duration::from_secs(5)));
+        let asks_s = presence.asks_s(other);
+        assert_eq!(presence.see(newcomer, 80, back), Some(50));
+        assert_eq!(presence.asks_s(newcomer), None, "a join that was sent twice");
+        assert!(!presence.give_up(newcomer, 80), "still due, and later");
+        assert!(presence.see(other, 200, back).is_some() && presence.asks_s(other) == asks_s);
+        assert!(presence.give_up(newcomer, 81));
+        assert_eq!(presence.see(newcomer, 200, back), Some(GONE));
+        assert!(presence.asks_s(newcomer).is_some(), "who comes back is there");
     }
 }
