@@ -153,8 +153,7 @@ impl fmt::Display for Report {
             writeln!(f, "{}", line.trim_end())?;
         }
         for PeerRow { figures: peer, true_use_interval } in &self.peers {
-            let spread =
-                if self.seeds > 1 { format!(" ± {true_use_interval:.3}") } else { String::new() };
+            let spread = if self.seeds > 1 { format!(" ± {true_use_interval:.3}") } else { String::new() };
             writeln!(
                 f,
                 "  model of {:<20} true use {:.2}{spread}, fullest {:.2}, inversions {:.2} %, served {:.0} %",
