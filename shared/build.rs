@@ -1,5 +1,7 @@
 //! Takes comments and indentation out of the waiting page's style and scripts: they would travel to every buyer, and fill the Worker's bundle.
 
+#![expect(clippy::disallowed_methods, reason = "a build script reads and writes files")]
+
 use std::{env, fs, io, path::PathBuf};
 
 const ASSETS: [&str; 3] = ["wait.css", "rules.js", "wait.js"];

@@ -7,7 +7,7 @@ mod driven;
 use driven::{Driven, device, settings};
 use shared::{
     ids::{LaneId, Place},
-    room::{CallOrder, EnterRefusal, Pace, RoomSettings},
+    room::{CallOrder, EnterRefusal, Heard, Pace, RoomSettings},
 };
 use std::time::Duration;
 
@@ -200,6 +200,9 @@ fn the_shop_is_kept_full_and_everyone_who_stays_gets_in() {
         let mut came: Vec<Place> = to_come.iter().copied().filter(asks_now).collect();
         came.retain(|&place| driven.redeem(place) == Ok(true));
         to_come.retain(|place| !came.contains(place));
+        let heard = to_come.iter().copied().filter(asks_now);
+        let heard: Vec<Heard> = heard.map(|place| Heard { place, again: Duration::from_secs(5) }).collect();
+        driven.room.hear(driven.now, &heard);
         inside.extend(came.into_iter().map(|place| (seconds + 3, place)));
         assert!(inside.len() <= 100);
         used += inside.len();
