@@ -27,4 +27,3 @@ pub mod serve;
 pub mod store;
 pub mod store_command;
 pub mod tick;
-mod tls;

@@ -172,7 +172,6 @@ mod tests {
 
     fn device() -> Device {
         let edge = SocketAddr::from(([127, 0, 0, 1], 8700));
-        crate::tls::provide();
         Device::new(&reqwest::Client::new(), edge, Ipv4Addr::new(10, 0, 0, 1), Clock::start())
     }
 

@@ -8,4 +8,3 @@ pub mod redis;
 pub mod rush;
 pub mod shop;
 pub mod stack;
-pub mod tls;

@@ -24,7 +24,6 @@ pub(crate) struct Campaign {
 
 impl Campaign {
     pub(crate) fn new(leadership: Arc<Leadership>, lease: Lease) -> Result<Self, reqwest::Error> {
-        crate::tls::provide();
         let client = reqwest::Client::builder().timeout(PROBE_MAX).no_proxy().build()?;
         Ok(Self { leadership, lease, client, last_leader: None, vacant_since: None, failures: 0 })
     }

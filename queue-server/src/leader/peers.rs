@@ -11,7 +11,6 @@ pub struct Peers {
 
 impl Peers {
     pub fn new(leadership: Arc<Leadership>) -> Result<Self, reqwest::Error> {
-        crate::tls::provide();
         let client = reqwest::Client::builder()
             .timeout(ANSWER_MAX)
             .connect_timeout(CONNECT_MAX)

@@ -80,7 +80,8 @@ impl Wire {
         match word {
             "redis" | "valkey" => Ok((Self::Plain, kind)),
             "rediss" | "valkeys" => {
-                crate::tls::provide();
+                // The first one counts, and all are the same.
+                let _ = rustls::crypto::ring::default_provider().install_default();
                 Ok((Self::Tls, kind))
             }
             _ => Err(AddressError::Form),

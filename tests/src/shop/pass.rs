@@ -39,7 +39,6 @@ struct Claims {
 
 impl PassVerifier {
     pub fn new(jwks_url: String) -> anyhow::Result<Self> {
-        crate::tls::provide();
         let client = reqwest::Client::builder().timeout(FETCH_TIMEOUT).build()?;
         Ok(Self { jwks_url, client, keys: Mutex::default() })
     }

@@ -77,7 +77,6 @@ impl Fleet {
         let dir = RunDir::create("fleet")?;
         let addresses = free_addresses(setup.servers)?;
         let keys = edge_keys(&program, &dir.path().join("data-0"))?;
-        crate::tls::provide();
         let client = reqwest::Client::builder().timeout(ANSWER_TIMEOUT).build()?;
         let is_alone = setup.embedded;
         let mut config = setup.config.clone();

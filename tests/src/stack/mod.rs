@@ -97,7 +97,6 @@ impl Stack {
             ready_path: "/.fairgate/jwks.json".to_owned(),
         })
         .await?;
-        crate::tls::provide();
         let client = reqwest::Client::builder().timeout(ANSWER_TIMEOUT).redirect(no_redirects()).build()?;
         Ok(Self { edge, queue_server, shop, client, clock: Clock::start(), dir, _turn: turn })
     }

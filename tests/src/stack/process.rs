@@ -32,7 +32,6 @@ impl Process {
 
     /// Waits until `url` answers with success, at most `patience`.
     pub async fn wait_for(&mut self, url: &str, patience: Duration) -> Result<()> {
-        crate::tls::provide();
         let client = reqwest::Client::builder().timeout(ASK_TIMEOUT).build()?;
         let tries = patience.as_millis() / ASK_EVERY.as_millis();
         for _ in 0..tries {

@@ -110,7 +110,6 @@ fn start(listener: TcpListener) -> Result<Caller> {
         listen::ConnectionBounds::default(),
         std::future::pending(),
     ));
-    tests::tls::provide();
     let client = reqwest::Client::builder().timeout(PATIENCE).build()?;
     Ok(Caller { client, url, check_key, admin_key, micros })
 }
