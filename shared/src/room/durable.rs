@@ -2,7 +2,8 @@
 
 use super::{
     Ahead, Room, RoomSettings,
-    lane::{Lane, Line},
+    lane::Lane,
+    line::Line,
     record::{Changes, RecordError, RecordKey, RecordValue, RoomRecord},
     spent::SpentBits,
 };

@@ -290,8 +290,13 @@ impl Room {
             return Err(EnterRefusal::Void);
         }
         let due_s = self.newcomer_due_s(place.lane);
-        self.see(place, due_s);
-        if self.lane_mut(place.lane).ok_or(EnterRefusal::Void)?.note_seen(place.number, due_s) {
+        let now_s = second_of(self.clock.at.up);
+        let back = Expected::again(now_s, self.newcomer_asks_after(place.lane));
+        let lane = self.lane_mut(place.lane).ok_or(EnterRefusal::Void)?;
+        let was_due_s = lane.see(place.number, due_s, back);
+        let is_news = lane.note_seen(place.number, due_s);
+        self.hearing.note(now_s, was_due_s);
+        if is_news {
             // Whatever the answer: a crash must not forget again whose number this is.
             self.changes.lazily(RecordKey::Lane(place.lane));
             self.changes.before_reply();
@@ -303,15 +308,6 @@ impl Room {
         let now_s = second_of(self.clock.at.up);
         if let Some(lane) = self.lane_mut(place.lane) {
             let was_due_s = lane.hear(place.number, Expected::again(now_s, again));
-            self.hearing.note(now_s, was_due_s);
-        }
-    }
-
-    fn see(&mut self, place: Place, due_s: u32) {
-        let now_s = second_of(self.clock.at.up);
-        let back = Expected::again(now_s, self.newcomer_asks_after(place.lane));
-        if let Some(lane) = self.lane_mut(place.lane) {
-            let was_due_s = lane.see(place.number, due_s, back);
             self.hearing.note(now_s, was_due_s);
         }
     }

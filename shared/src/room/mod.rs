@@ -20,6 +20,7 @@ mod facts;
 mod forecast;
 mod join;
 mod lane;
+mod line;
 mod machine;
 mod members;
 mod moves;

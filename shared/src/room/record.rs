@@ -6,7 +6,7 @@ use super::{
     code::Code,
     control::Control,
     ended::EndedEntry,
-    lane::Line,
+    line::Line,
     visits::{Member, Visits},
 };
 use crate::{
