@@ -16,7 +16,7 @@ use memory::LimitMemory;
 use shared::flat::{self, LiteMap};
 use shared::gate::{
     Bound, Home, HomeCall, HomeCheck, Ledger, Limit, Plan, Stage, Subject, Verdict, by_home, judge,
-    refused_already,
+    permits_end_soon, refused_already,
 };
 use shared::http::ratelimit::{LimitFields, QuotaReport, rate_limit_fields};
 use shared::limiter::concurrency::Holder;
@@ -111,7 +111,7 @@ impl<'a> Limits<'a> {
                 self.memory().decide_locally(call, limits, &mut decisions, clock::now());
             }
         }
-        let verdict = judge(self.limit_fields(), limits, &decisions);
+        let verdict = judge(self.limit_fields(), limits, &permits_end_soon(limits, &decisions));
         self.memory().note_verdict(&verdict);
         reporting::note_limits(self.incoming, limits, &decisions);
         self.go_on(limits, &decisions, verdict).await

@@ -2,7 +2,7 @@
 
 use crate::fixtures::{buyer, config};
 use shared::config::{Config, KeyPart, PolicyMode};
-use shared::gate::{Buyer, Limit, LimitTally, Plan, Stage, Subject, by_home, judge};
+use shared::gate::{Buyer, Limit, LimitTally, Plan, Stage, Subject, by_home, judge, permits_end_soon};
 use shared::http::ratelimit::LimitFields;
 use shared::limiter::{Decision, PolicySettings};
 use shared::wire::{LimitCounts, LimitReport};
@@ -91,7 +91,7 @@ fn who_finds_no_permit_free_comes_again_soon() {
     limits[0].charge.policy = permits.try_into().unwrap();
     let wait = |millis| Some(denied(Some(Duration::from_millis(millis))));
     let refused = |decisions: &[Option<Decision>]| {
-        judge(LimitFields::default(), &limits, decisions)
+        judge(LimitFields::default(), &limits, &permits_end_soon(&limits, decisions))
             .refusal
             .map(|bound| (bound.policy, bound.retry_after))
     };

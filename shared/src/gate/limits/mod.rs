@@ -24,7 +24,7 @@ pub use home::{Home, HomeCall, HomeCheck, by_home};
 pub use ledger::Ledger;
 pub use plan::{Plan, Stage};
 pub use subject::{MEMBER_BYTES_MAX, Subject};
-pub use verdict::{Bound, Verdict, judge, refused_already};
+pub use verdict::{Bound, Verdict, judge, permits_end_soon, refused_already};
 
 use crate::config::{KeyPart, OnStoreFailure, PolicyMode, PolicyWords, PollConfig};
 use crate::http::reason::Reason;

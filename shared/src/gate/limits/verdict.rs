@@ -60,7 +60,7 @@ pub fn judge<'a>(told: LimitFields, limits: &[Limit<'a>], decisions: &[Option<De
     let mut closed = None;
     for (limit, decision) in limits.iter().zip(decisions) {
         match (limit.mode, decision) {
-            (PolicyMode::Enforced, Some(decision)) => decided.push((limit, as_told(limit, *decision))),
+            (PolicyMode::Enforced, Some(decision)) => decided.push((limit, *decision)),
             (PolicyMode::Enforced, None) if limit.on_store_failure == OnStoreFailure::Closed => {
                 closed = closed.or(Some(limit));
             }
@@ -123,14 +123,21 @@ fn binding<'a>(decided: &[(&Limit<'a>, Decision)], fields: &RateLimitFields) -> 
     Some(Bound { policy, key, counts_by, reason, retry_after, words, fields: fields.clone() })
 }
 
-/// What a request is told. Requests end long before the lives of their permits: who found none free comes again soon.
-fn as_told(limit: &Limit<'_>, decision: Decision) -> Decision {
-    match (limit.charge.policy, decision) {
-        (Policy::Concurrency(_), Decision::Denied { remaining, retry_after: Some(wait), reset_after }) => {
-            Decision::Denied { remaining, retry_after: Some(wait.min(PERMIT_AGAIN_AFTER)), reset_after }
+/// Decisions as a buyer is told them. Requests end long before the lives of their permits: who found none free comes again within
+/// a second. (Who asks the limit service is told the life itself: only they know how long their work takes.)
+pub fn permits_end_soon(limits: &[Limit<'_>], decisions: &[Option<Decision>]) -> Vec<Option<Decision>> {
+    let as_told = |(limit, decision): (&Limit<'_>, &Option<Decision>)| match (limit.charge.policy, *decision)
+    {
+        (
+            Policy::Concurrency(_),
+            Some(Decision::Denied { remaining, retry_after: Some(wait), reset_after }),
+        ) => {
+            let retry_after = Some(wait.min(PERMIT_AGAIN_AFTER));
+            Some(Decision::Denied { remaining, retry_after, reset_after })
         }
         (_, decision) => decision,
-    }
+    };
+    limits.iter().zip(decisions).map(as_told).collect()
 }
 
 fn delay(decision: &Decision) -> Duration {
