@@ -8,7 +8,10 @@ use shared::{
     room::{Facts, LaneSettings, Planted, RoomSettings},
     wire::{Phase, Snapshot},
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+};
 use tokio::sync::watch;
 
 /// Every room of the configuration.
@@ -23,7 +26,12 @@ pub struct ActiveRoom {
     pub planted: Planted,
     pub store: Arc<dyn RoomStore>,
     published: watch::Sender<Option<Arc<Published>>>,
+    /// The last ones, oldest first, at most [`RECENT_MAX`].
+    recent: Mutex<VecDeque<Arc<Published>>>,
 }
+
+/// One a second: an edge asks once a second, and a snapshot is as old again when it arrives.
+const RECENT_MAX: usize = 4;
 
 /// A snapshot as it is sent, made once a tick.
 #[derive(Clone, Debug)]
@@ -52,6 +60,22 @@ impl ActiveRoom {
             planted,
             store,
             published: watch::Sender::new(None),
+            recent: Mutex::default(),
+        }
+    }
+
+    /// The newest snapshot that every edge has or is too far behind to tell of: some seconds old, where there is one.
+    ///
+    /// An edge may have to answer polls from it for as long as this server is away, and nobody's position may rise by that.
+    pub fn known_everywhere(&self) -> Option<Arc<Published>> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner).front().cloned()
+    }
+
+    fn remember(&self, published: &Arc<Published>) {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.push_back(Arc::clone(published));
+        while recent.len() > RECENT_MAX {
+            recent.pop_front();
         }
     }
 
@@ -68,7 +92,9 @@ impl ActiveRoom {
     /// Publishes what this server found at a tick.
     pub fn publish(&self, snapshot: Snapshot, facts: Facts) -> Result<(), serde_json::Error> {
         let json = Bytes::from(serde_json::to_vec(&snapshot)?);
-        self.published.send_replace(Some(Arc::new(Published::new(snapshot, Some(facts), json))));
+        let published = Arc::new(Published::new(snapshot, Some(facts), json));
+        self.remember(&published);
+        self.published.send_replace(Some(published));
         Ok(())
     }
 
@@ -93,6 +119,7 @@ impl ActiveRoom {
         self.published.send_if_modified(|known| {
             let is_newer = is_newer(known);
             if is_newer {
+                self.remember(&followed);
                 *known = Some(followed);
             }
             is_newer

@@ -74,6 +74,11 @@ pub(super) fn place(
                 snapshot(room)?.snapshot.clone().after_calls(told.place.lane, told.serving_number);
             let status = status(&now_called, told.place, call.now, call.language());
             let mut status = status.ok_or_else(|| Refusal::new(Reason::TicketVoid))?;
+            let known = room.known_everywhere();
+            let by_known = known.and_then(|known| personal_status(call, &known, told.place).ok());
+            if let Some(position) = by_known.and_then(|known| known.position) {
+                status.position = status.position.map(|newest| newest.max(position));
+            }
             if pass.is_some() {
                 // The snapshot is older than the session and may not know that this number was called.
                 status = Status { state: TicketState::Called, position: None, eta: None, ..status };

@@ -2,6 +2,13 @@
 
 use crate::browser::{Browser, REDEEM, Server, TICKET, fill};
 use axum::body::Body;
+use queue_server::rooms::Published;
+use shared::{
+    http::language::Language,
+    ids::{LaneId, Place, TicketNumber},
+    room::status,
+    time::Timestamp,
+};
 
 #[tokio::test]
 async fn an_empty_line_takes_one_round_trip() {
@@ -42,6 +49,32 @@ async fn a_full_shop_gives_a_place_in_line() {
     assert_eq!(status.json()["position"], 0);
     let next_poll_ms = status.json()["nextPollMs"].as_u64().unwrap();
     assert_eq!(status.header("retry-after"), Some(next_poll_ms.div_ceil(1_000).to_string().as_str()));
+}
+
+/// Once, a server that stood still after a join left edges with the snapshot before it, by which the buyer stood further behind than
+/// the join had told.
+#[tokio::test]
+async fn an_edge_that_is_some_ticks_behind_tells_no_higher_position_than_the_join_did() {
+    let mut server = Server::start().await;
+    let [mut leaves, _] = fill(&server).await;
+    for _ in 0..2 {
+        Browser::default().post(&server, TICKET).await;
+    }
+    server.tick().await;
+    let behind = server.room().published().unwrap();
+    assert_eq!(leaves.send(&server, "DELETE", TICKET, Body::empty(), &[]).await.status, 204);
+    server.tick().await;
+    server.call_next().await;
+    server.tick().await;
+    let told = Browser::default().post(&server, TICKET).await.json();
+    assert_eq!(told["ticketNumber"], 5);
+    let place = Place { epoch: behind.snapshot.epoch, lane: LaneId(0), number: TicketNumber(5) };
+    let position_at = |published: &Published| {
+        let now = Timestamp::from_millis(published.snapshot.server_time_ms);
+        status(&published.snapshot, place, now, Language::En).unwrap().position.unwrap()
+    };
+    assert!(position_at(&server.room().published().unwrap()) < position_at(&behind), "somebody was called");
+    assert!(told["status"]["position"].as_u64() >= Some(position_at(&behind)), "{told}");
 }
 
 #[tokio::test]
