@@ -2,7 +2,6 @@
 
 use crate::incoming::Incoming;
 use shared::config::{KeyPart, MembersConfig, ShopConfig};
-use shared::flat::LiteMap;
 use shared::gate::Plan;
 use shared::token::assertion::{Assertion, SigningAlgorithm};
 use worker::console_warn;
@@ -10,22 +9,6 @@ use worker::js_sys::{Array, JSON, Object, Reflect, global};
 use worker::wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::{Crypto, CryptoKey};
-
-/// Assertions whose signature is right, by their digests, at most [`PROOFS_MAX`]. Each is judged by its claims again.
-#[derive(Default)]
-pub(crate) struct Proofs {
-    digests: LiteMap<[u8; 32], ()>,
-}
-
-impl Proofs {
-    /// Forgets all where there is no room: they are found right again.
-    fn note(&mut self, digest: [u8; 32]) {
-        if self.digests.len() >= PROOFS_MAX {
-            self.digests.clear();
-        }
-        self.digests.insert(digest, ());
-    }
-}
 
 /// The member whom the request's assertion proves, if some policy of `plan` counts by member. Whoever proves nothing is
 /// somebody else to the limits: a device, or an address.
@@ -36,7 +19,7 @@ pub(crate) async fn proved(incoming: &Incoming, shop: &ShopConfig, plan: &Plan<'
     let member = assertion.member(members, incoming.now).ok()?.to_owned();
     let digest = assertion.digest(members);
     let proofs = &incoming.isolate.memory.proofs;
-    if proofs.borrow().digests.contains_key(&digest) {
+    if proofs.borrow().has(&digest) {
         return Some(member);
     }
     match is_signed(&assertion, members).await {
@@ -79,6 +62,3 @@ fn in_web_crypto(algorithm: SigningAlgorithm) -> &'static str {
         SigningAlgorithm::EdDsa => r#"{"name":"Ed25519"}"#,
     }
 }
-
-/// 32 bytes each.
-const PROOFS_MAX: usize = 4_096;

@@ -1,7 +1,6 @@
 //! What an isolate remembers between requests, whatever its configuration. No borrow is held across an `await`.
 
 use crate::limits::memory::LimitMemory;
-use crate::member::Proofs;
 use crate::random::table_seed;
 use shared::fault_row::FaultRow;
 use shared::flat::LiteMap;
@@ -18,7 +17,6 @@ pub(crate) struct Memory {
     pub(crate) polls: RefCell<LimiterTable>,
     pub(crate) reports: RefCell<Reports>,
     pub(crate) jwks: RefCell<Option<Jwks>>,
-    /// Assertions of members whose signature is right.
     pub(crate) proofs: RefCell<Proofs>,
     /// Calls to the queue server that failed.
     pub(crate) server_faults: RefCell<FaultRow>,
@@ -49,6 +47,26 @@ pub(crate) struct Jwks {
     pub(crate) good_until: Timestamp,
 }
 
+/// Assertions of members whose signature is right, by their digests, at most [`PROOFS_MAX`]. Each is judged by its claims again.
+#[derive(Default)]
+pub(crate) struct Proofs {
+    digests: LiteMap<[u8; 32], ()>,
+}
+
+impl Proofs {
+    pub(crate) fn has(&self, digest: &[u8; 32]) -> bool {
+        self.digests.contains_key(digest)
+    }
+
+    /// Forgets all where there is no room: they are found right again.
+    pub(crate) fn note(&mut self, digest: [u8; 32]) {
+        if self.digests.len() >= PROOFS_MAX {
+            self.digests.clear();
+        }
+        self.digests.insert(digest, ());
+    }
+}
+
 /// What is remembered of one room.
 #[derive(Default)]
 pub(crate) struct RoomMemory {
@@ -75,6 +93,9 @@ impl Memory {
 
 /// Devices whose polls are counted at once; about 60 bytes each.
 const POLLING_DEVICES_MAX: usize = 32_768;
+
+/// 32 bytes each.
+const PROOFS_MAX: usize = 4_096;
 
 /// With a second for the server and one for the way, a change is in use everywhere within 5 s.
 const CONFIGURATION_FRESH_FOR: Duration = Duration::from_secs(2);

@@ -2,7 +2,7 @@
 
 use crate::{
     fallback::{Fallback, Standby},
-    tls,
+    tls::{self, TlsError},
 };
 use bytes::Bytes;
 use http::{
@@ -88,10 +88,8 @@ struct Refused {
 pub enum SetupError {
     #[error("{0:?} is not the address of a server, such as http://127.0.0.1:8701")]
     Url(String),
-    #[error("the authorities are not certificates in PEM")]
-    Authorities,
-    #[error("TLS cannot be set up: {0}")]
-    Tls(#[from] rustls::Error),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     #[error("the keys of checks cannot be made: {0}")]
     Keys(#[from] KeyTooLong),
     #[error("the fallback's numbers are wrong: {0}")]

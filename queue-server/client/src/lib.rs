@@ -10,3 +10,4 @@ pub use client::{Client, ClientError, ClientOptions, SetupError};
 pub use fallback::Fallback;
 pub use identity::{forwarded_address, header};
 pub use layer::{LimitLayer, Limited};
+pub use tls::TlsError;

@@ -9,7 +9,9 @@ use axum::{
     response::IntoResponse,
     routing::get,
 };
-use fairgate_client::{Client, ClientError, ClientOptions, Fallback, LimitLayer, SetupError, header};
+use fairgate_client::{
+    Client, ClientError, ClientOptions, Fallback, LimitLayer, SetupError, TlsError, header,
+};
 use shared::{
     http::reason::Reason,
     limiter::PolicySettings,
@@ -134,7 +136,7 @@ async fn behind_tls_it_asks_whom_it_trusts_and_nobody_else() {
     let stranger = trusting(b"").unwrap().check(&of_device("device", "b", 1)).await.unwrap();
     assert_eq!((stranger.allowed, stranger.decided_by), (false, DecidedBy::Fallback));
     for wrong in ["no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
-        assert!(matches!(trusting(wrong.as_bytes()), Err(SetupError::Authorities)), "{wrong}");
+        assert!(matches!(trusting(wrong.as_bytes()), Err(SetupError::Tls(TlsError::Authorities))), "{wrong}");
     }
     for url in ["limits.example", "ftp://limits.example", "file:///limits"] {
         assert!(matches!(Client::new(ClientOptions::new(url, "key")), Err(SetupError::Url(_))), "{url}");
