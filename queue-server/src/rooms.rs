@@ -4,6 +4,7 @@ use crate::store::RoomStore;
 use axum::body::Bytes;
 use shared::{
     config::{EventConfig, LaneConfig},
+    gate::SNAPSHOTS_IN_USE,
     ids::{EventId, LaneId},
     room::{Facts, LaneSettings, Planted, RoomSettings},
     wire::{Phase, Snapshot},
@@ -26,12 +27,9 @@ pub struct ActiveRoom {
     pub planted: Planted,
     pub store: Arc<dyn RoomStore>,
     published: watch::Sender<Option<Arc<Published>>>,
-    /// The last ones, oldest first, at most [`RECENT_MAX`].
-    recent: Mutex<VecDeque<Arc<Published>>>,
+    /// The last ones, oldest first, at most [`SNAPSHOTS_IN_USE`].
+    in_use: Mutex<VecDeque<Arc<Published>>>,
 }
-
-/// One a second: an edge asks once a second, and a snapshot is as old again when it arrives.
-const RECENT_MAX: usize = 4;
 
 /// A snapshot as it is sent, made once a tick.
 #[derive(Clone, Debug)]
@@ -60,22 +58,20 @@ impl ActiveRoom {
             planted,
             store,
             published: watch::Sender::new(None),
-            recent: Mutex::default(),
+            in_use: Mutex::default(),
         }
     }
 
-    /// The newest snapshot that every edge has or is too far behind to tell of: some seconds old, where there is one.
-    ///
-    /// An edge may have to answer polls from it for as long as this server is away, and nobody's position may rise by that.
-    pub fn known_everywhere(&self) -> Option<Arc<Published>> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner).front().cloned()
+    /// The oldest snapshot that an edge may still answer from.
+    pub fn oldest_in_use(&self) -> Option<Arc<Published>> {
+        self.in_use.lock().unwrap_or_else(PoisonError::into_inner).front().cloned()
     }
 
-    fn remember(&self, published: &Arc<Published>) {
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        recent.push_back(Arc::clone(published));
-        while recent.len() > RECENT_MAX {
-            recent.pop_front();
+    fn note_in_use(&self, published: &Arc<Published>) {
+        let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
+        in_use.push_back(Arc::clone(published));
+        while in_use.len() > SNAPSHOTS_IN_USE {
+            in_use.pop_front();
         }
     }
 
@@ -93,7 +89,7 @@ impl ActiveRoom {
     pub fn publish(&self, snapshot: Snapshot, facts: Facts) -> Result<(), serde_json::Error> {
         let json = Bytes::from(serde_json::to_vec(&snapshot)?);
         let published = Arc::new(Published::new(snapshot, Some(facts), json));
-        self.remember(&published);
+        self.note_in_use(&published);
         self.published.send_replace(Some(published));
         Ok(())
     }
@@ -119,7 +115,7 @@ impl ActiveRoom {
         self.published.send_if_modified(|known| {
             let is_newer = is_newer(known);
             if is_newer {
-                self.remember(&followed);
+                self.note_in_use(&followed);
                 *known = Some(followed);
             }
             is_newer

@@ -93,9 +93,17 @@ impl Device {
 
     /// The session that the pass cookie of `event` stands for.
     pub fn pass_jti(&self, event: &str) -> Option<String> {
-        let names = [format!("fg-pass-{event}"), format!("__Host-fg-pass-{event}")];
-        let cookie = names.iter().find_map(|name| self.cookies.get(name))?;
-        jti_of(cookie.split_once('.')?.1)
+        jti_of(self.cookie("pass", event)?.split_once('.')?.1)
+    }
+
+    /// The place that the ticket cookie of `event` stands for.
+    pub fn ticket_place(&self, event: &str) -> Option<Place> {
+        place_of_ticket(self.cookie("ticket", event)?)
+    }
+
+    fn cookie(&self, kind: &str, event: &str) -> Option<&str> {
+        let names = [format!("fg-{kind}-{event}"), format!("__Host-fg-{kind}-{event}")];
+        names.iter().find_map(|name| self.cookies.get(name)).map(String::as_str)
     }
 
     fn keep_cookies(&mut self, headers: &HeaderMap) {

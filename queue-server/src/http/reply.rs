@@ -19,7 +19,7 @@ use shared::{
         reason::Reason,
     },
     ids::{Place, TicketNumber},
-    room::{Session, status},
+    room::{Session, status, status_at_join},
     wire::{PassReply, Status, TicketReply, TicketState},
 };
 use std::sync::Arc;
@@ -72,13 +72,10 @@ pub(super) fn place(
         BuyerBody::Json => {
             let now_called =
                 snapshot(room)?.snapshot.clone().after_calls(told.place.lane, told.serving_number);
-            let status = status(&now_called, told.place, call.now, call.language());
+            let behind = room.oldest_in_use();
+            let behind = behind.as_ref().map(|behind| &behind.snapshot);
+            let status = status_at_join(&now_called, behind, told.place, call.now, call.language());
             let mut status = status.ok_or_else(|| Refusal::new(Reason::TicketVoid))?;
-            let known = room.known_everywhere();
-            let by_known = known.and_then(|known| personal_status(call, &known, told.place).ok());
-            if let Some(position) = by_known.and_then(|known| known.position) {
-                status.position = status.position.map(|newest| newest.max(position));
-            }
             if pass.is_some() {
                 // The snapshot is older than the session and may not know that this number was called.
                 status = Status { state: TicketState::Called, position: None, eta: None, ..status };

@@ -14,6 +14,10 @@ pub const SNAPSHOT_FRESH_FOR: Duration = Duration::from_secs(1);
 /// show people a place that they left long ago.
 pub const SNAPSHOT_IDLE_AFTER: Duration = Duration::from_secs(3);
 
+/// Some edge may still answer from the oldest of so many snapshots, which are a second apart: it renews its own once a second,
+/// gets one that is as old again, and waits for a slow reply.
+pub const SNAPSHOTS_IN_USE: usize = 4;
+
 /// How long the last good snapshot is kept.
 pub const SNAPSHOT_KEPT_FOR: Duration = Duration::from_hours(24);
 

@@ -56,7 +56,7 @@ pub use record::{Changes, RecordError, RecordKey, RecordValue};
 pub use sessions::{Extender, Session, SessionRefusal};
 pub use settings::{LaneSettings, RoomSettings};
 pub use snapshot::snapshot;
-pub use status::{STALE_AFTER, status};
+pub use status::{STALE_AFTER, status, status_at_join};
 
 /// One million: shares inside the room are counted in parts per million.
 pub(crate) const PPM: u64 = 1_000_000;

@@ -153,6 +153,26 @@ pub(super) fn newcomer_asks_after(settings: &RoomSettings, waiting: u64, pace: P
     Duration::from_millis(interval_ms.saturating_mul(6).div_ceil(5))
 }
 
+/// What a join is told by the `newest` snapshot, with no fewer people ahead than `behind` tells, which is one that some edge may
+/// still answer polls from: nobody's position rises between a join and the polls after it, even where the queue server falls silent
+/// in between. `None` as for [`status`].
+pub fn status_at_join(
+    newest: &Snapshot,
+    behind: Option<&Snapshot>,
+    place: Place,
+    now: Timestamp,
+    language: Language,
+) -> Option<Status> {
+    let told = status(newest, place, now, language)?;
+    let later = behind
+        .and_then(|behind| status(behind, place, now, language))
+        .filter(|later| told.position.is_some() && later.position > told.position);
+    Some(match later {
+        Some(later) => Status { position: later.position, eta: later.eta, ..told },
+        None => told,
+    })
+}
+
 /// `delta` times 0.8 to 1.2, the same for the same seed: the crowd is spread without a random source.
 fn spread(delta_ms: u64, seed: u64) -> u64 {
     let mut mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -206,6 +226,26 @@ mod tests {
     fn told(snapshot: &Snapshot, number: u64) -> Status {
         let place = Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(number) };
         status(snapshot, place, NOW, Language::En).unwrap()
+    }
+
+    #[test]
+    fn a_join_is_told_no_fewer_people_ahead_than_a_poll_from_an_older_snapshot() {
+        let place = Place { epoch: Epoch(1), lane: LaneId(0), number: TicketNumber(10_000) };
+        let told = |newest: &Snapshot, behind: Option<&Snapshot>| {
+            status_at_join(newest, behind, place, NOW, Language::En).unwrap()
+        };
+        let (newest, behind) = (snapshot(340, 33_200, 60), snapshot(300, 33_200, 60));
+        let polled = status(&behind, place, NOW, Language::En).unwrap();
+        let joined = told(&newest, Some(&behind));
+        assert_eq!((joined.position, joined.eta), (Some(9_699), polled.eta));
+        assert_eq!(told(&newest, None).position, Some(9_659));
+        assert_eq!(
+            told(&behind, Some(&newest)).position,
+            Some(9_699),
+            "the older one never lowers a position"
+        );
+        let called = told(&snapshot(10_000, 33_200, 60), Some(&behind));
+        assert_eq!((called.state, called.position), (TicketState::Called, None), "a call is told at once");
     }
 
     #[test]

@@ -80,7 +80,14 @@ impl Shopper {
     pub async fn add_to_cart(&mut self) -> Option<Reply> {
         let item = json!({ "sku": self.sale.sku, "quantity": 1 });
         let request = self.device.request(Method::POST, "/api/cart/items").json(&item);
+        let ticket_before = self.device.ticket_place(&self.sale.event);
         let reply = self.call(Call::AddToCart, request).await?;
+        // Where the line seemed empty and was not, the refusal brings a place in it.
+        if let Some(place) = self.device.ticket_place(&self.sale.event).filter(|_| reply.status >= 300)
+            && ticket_before != Some(place)
+        {
+            self.note(Call::AddToCart, &reply, Fact::Holds(place));
+        }
         if reply.status == 201 {
             // On an empty line this reply is also the one that brought the pass.
             let jti = self.device.pass_jti(&self.sale.event);
