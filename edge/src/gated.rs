@@ -9,12 +9,10 @@ use crate::page::Waiting;
 use crate::refusal::Refusal;
 use crate::reply::{self, SET_COOKIE, cookies_set, value_set};
 use crate::reporting::{self, OriginWatch};
-use crate::{member, rooms, server};
+use crate::{rooms, server};
 use futures_util::future::join;
 use shared::config::{RouteConfig, ShopConfig};
-use shared::gate::{
-    Admission, Asked, Buyer, Entered, HeldPass, PassView, Plan, Stage, Subject, admit, after_asking,
-};
+use shared::gate::{Admission, Asked, Buyer, Entered, HeldPass, PassView, Stage, admit, after_asking};
 use shared::http::cookie::Cookie;
 use shared::http::cors::Caller;
 use shared::http::page::wait_path;
@@ -35,19 +33,14 @@ pub(crate) async fn answer(
     caller: Caller<'_>,
 ) -> Result<Response, Refusal> {
     let buyer = incoming.buyer()?;
-    let (body, sku);
-    let plan = Plan::of_request(shop, Some(route), &buyer);
-    let member = member::proved(incoming, shop, &plan).await;
-    let mut limits = Limits::new(incoming, plan);
-    let subject = Subject { member: member.as_deref(), ..buyer.subject(shop, Some(route)) };
-    limits.take(&[Stage::Personal], &subject).await?;
-    body = if needs_body(route) { Some(incoming.body().await?) } else { None };
-    sku = read_sku(incoming, route, path, body.as_deref())?;
-    let subject = Subject { sku: Some(&sku), ..subject };
-    let Some(event) = shop.event_of_sku(&sku) else {
-        return to_shop(limits, shop, &subject, body.as_deref()).await;
-    };
-    let gated = Gated { incoming, shop, event, buyer: &buyer, subject, body: body.as_deref() };
+    let mut limits = Limits::of_request(incoming, shop, Some(route), &buyer).await;
+    limits.take(&[Stage::Personal]).await?;
+    let body = if needs_body(route) { Some(incoming.body().await?) } else { None };
+    let sku = read_sku(incoming, route, path, body.as_deref())?;
+    let event = shop.event_of_sku(&sku);
+    limits.know_sku(sku);
+    let Some(event) = event else { return to_shop(limits, shop, body.as_deref()).await };
+    let gated = Gated { incoming, shop, event, buyer: &buyer, body: body.as_deref() };
     let snapshot = rooms::snapshot(incoming, event).await?;
     let passes = buyer.passes(&incoming.isolate.config, event);
     let admission = gated.with_view(snapshot.as_deref(), |view| admit(view, &passes, caller))?;
@@ -59,13 +52,12 @@ pub(crate) async fn answer(
 }
 
 /// What is on sale without a queue goes on, under its limits.
-async fn to_shop<'a>(
-    mut limits: Limits<'a>,
-    shop: &'a ShopConfig,
-    subject: &Subject<'a>,
+async fn to_shop(
+    mut limits: Limits<'_>,
+    shop: &ShopConfig,
     body: Option<&[u8]>,
 ) -> Result<Response, Refusal> {
-    limits.take(&SHARED_STAGES, subject).await?;
+    limits.take(&SHARED_STAGES).await?;
     origin::pass_through(&mut limits, shop, &ToShop { body, pass: None }).await
 }
 
@@ -92,7 +84,6 @@ struct Gated<'a> {
     shop: &'a ShopConfig,
     event: &'a EventId,
     buyer: &'a Buyer<'a>,
-    subject: Subject<'a>,
     body: Option<&'a [u8]>,
 }
 
@@ -106,7 +97,7 @@ impl<'a> Gated<'a> {
 
     /// To the shop, if the quota of shop and SKU lets it pass.
     async fn send(&self, limits: &mut Limits<'a>, pass: Option<&HeldPass<'_>>) -> Result<Response, Refusal> {
-        limits.take(&SHARED_STAGES, &self.subject).await?;
+        limits.take(&SHARED_STAGES).await?;
         let to_shop = ToShop { body: self.body, pass: pass.map(|pass| pass.jwt) };
         let watch =
             pass.and_then(|pass| OriginWatch::begin(self.incoming, self.shop, self.event, pass.place));
@@ -124,11 +115,8 @@ impl<'a> Gated<'a> {
         snapshot: Option<&Arc<Snapshot>>,
     ) -> Result<Response, Refusal> {
         let incoming = self.incoming;
-        let plan = Plan::of_join(&incoming.isolate.config, self.buyer);
-        let member = member::proved(incoming, self.shop, &plan).await;
-        let mut joining = Limits::new(incoming, plan);
-        let joiner = Subject { member: member.as_deref(), ..self.buyer.subject(self.shop, None) };
-        joining.take(&Stage::ALL, &joiner).await?;
+        let mut joining = Limits::of_join(incoming, self.shop, self.buyer).await;
+        joining.take(&Stage::ALL).await?;
         let path = format!("events/{}/ticket", self.event);
         let device = NewDevice::of(incoming, self.buyer);
         let call = forward::call(incoming, Buyers::json("POST", &path, JOIN_BUDGET_MS).with(device.as_ref()));

@@ -8,7 +8,6 @@ mod gated;
 mod incoming;
 mod isolate;
 mod limits;
-mod member;
 mod memory;
 mod origin;
 mod origin_probe;
@@ -28,7 +27,7 @@ use limits::Limits;
 use origin::ToShop;
 use refusal::Refusal;
 use shared::config::{RouteConfig, ShopConfig};
-use shared::gate::{Plan, Stage, Subject};
+use shared::gate::{Plan, Stage};
 use shared::http::cors::Caller;
 use shared::http::reason::Reason;
 use shared::http::route::{RequestLine, RouteMatch, RouteTarget, find};
@@ -78,15 +77,12 @@ async fn ungated(
     caller: Caller<'_>,
 ) -> std::result::Result<Response, Refusal> {
     if !Plan::may_limit(&incoming.isolate.config, shop, route) {
-        let mut unlimited = Limits::new(incoming, Plan::of(&[]));
+        let mut unlimited = Limits::none(incoming);
         return origin::pass_through(&mut unlimited, shop, &ToShop::default()).await;
     }
     let buyer = incoming.buyer()?;
-    let plan = Plan::of_request(shop, route, &buyer);
-    let member = member::proved(incoming, shop, &plan).await;
-    let mut limits = Limits::new(incoming, plan);
-    let subject = Subject { member: member.as_deref(), ..buyer.subject(shop, route) };
-    let taken = limits.take(&Stage::ALL, &subject).await;
+    let mut limits = Limits::of_request(incoming, shop, route, &buyer).await;
+    let taken = limits.take(&Stage::ALL).await;
     taken.map_err(|refusal| refusal.readable_by(caller))?;
     origin::pass_through(&mut limits, shop, &ToShop::default()).await
 }

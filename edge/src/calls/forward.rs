@@ -6,10 +6,10 @@ use crate::incoming::Incoming;
 use crate::limits::Limits;
 use crate::refusal::Refusal;
 use crate::reply::{self, SET_COOKIE};
+use crate::rooms;
 use crate::server::ServerCall;
-use crate::{member, rooms};
 use shared::config::ShopConfig;
-use shared::gate::{Plan, Stage, Subject, fairgate_cookies};
+use shared::gate::{Stage, fairgate_cookies};
 use shared::http::body::is_encoded;
 use shared::http::reason::Reason;
 use shared::ids::EventId;
@@ -47,11 +47,8 @@ pub(super) async fn join(
     event: &EventId,
 ) -> Result<Response, Refusal> {
     let buyer = incoming.buyer()?;
-    let plan = Plan::of_join(&incoming.isolate.config, &buyer);
-    let member = member::proved(incoming, shop, &plan).await;
-    let mut limits = Limits::new(incoming, plan);
-    let joiner = Subject { member: member.as_deref(), ..buyer.subject(shop, None) };
-    limits.take(&Stage::ALL, &joiner).await?;
+    let mut limits = Limits::of_join(incoming, shop, &buyer).await;
+    limits.take(&Stage::ALL).await?;
     let new_device = NewDevice::of(incoming, &buyer);
     forward(incoming, event, "POST", "ticket", new_device.as_ref()).await
 }

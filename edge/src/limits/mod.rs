@@ -2,6 +2,7 @@
 //! where a later stage refuses or the shop did no work.
 
 mod home;
+mod member;
 pub(crate) mod memory;
 mod refusals;
 mod sieve;
@@ -13,12 +14,14 @@ use crate::reporting;
 use futures_util::future::join_all;
 use home::{Answered, HomeLink};
 use memory::LimitMemory;
+use shared::config::{RouteConfig, ShopConfig};
 use shared::flat::{self, LiteMap};
 use shared::gate::{
-    Bound, Home, HomeCall, HomeCheck, Ledger, Limit, Plan, Stage, Subject, Verdict, by_home, judge,
+    Bound, Buyer, Home, HomeCall, HomeCheck, Ledger, Limit, Plan, Stage, Subject, Verdict, by_home, judge,
     permits_end_soon, refused_already,
 };
 use shared::http::ratelimit::{LimitFields, QuotaReport, rate_limit_fields};
+use shared::http::sku::Sku;
 use shared::limiter::concurrency::Holder;
 use shared::limiter::home::{Give, HomeRequest};
 use shared::limiter::lease::Refund;
@@ -30,6 +33,7 @@ use worker::Delay;
 pub(crate) struct Limits<'a> {
     incoming: &'a Incoming,
     plan: Plan<'a>,
+    subject: Subject<'a>,
     ledger: Ledger<'a>,
     /// What each enforced limit said, for the fields of the reply.
     told: Vec<(Limit<'a>, Decision)>,
@@ -39,9 +43,38 @@ pub(crate) struct Limits<'a> {
 }
 
 impl<'a> Limits<'a> {
-    pub(crate) fn new(incoming: &'a Incoming, plan: Plan<'a>) -> Self {
-        let holder = Holder(*Uuid::new_v4().as_bytes());
-        Self { incoming, plan, ledger: Ledger::default(), told: Vec::new(), holder, permits: Vec::new() }
+    /// What limits a request to the shop.
+    pub(crate) async fn of_request(
+        incoming: &'a Incoming,
+        shop: &'a ShopConfig,
+        route: Option<&'a RouteConfig>,
+        buyer: &Buyer<'a>,
+    ) -> Self {
+        let plan = Plan::of_request(shop, route, buyer);
+        let member = member::proved(incoming, shop, &plan).await;
+        Self::new(incoming, plan, Subject { member, ..buyer.subject(shop, route) })
+    }
+
+    /// What limits a join.
+    pub(crate) async fn of_join(incoming: &'a Incoming, shop: &'a ShopConfig, buyer: &Buyer<'a>) -> Self {
+        let plan = Plan::of_join(&incoming.isolate.config, buyer);
+        let member = member::proved(incoming, shop, &plan).await;
+        Self::new(incoming, plan, Subject { member, ..buyer.subject(shop, None) })
+    }
+
+    /// Nothing, whoever asks.
+    pub(crate) fn none(incoming: &'a Incoming) -> Self {
+        Self::new(incoming, Plan::of(&[]), Subject::default())
+    }
+
+    fn new(incoming: &'a Incoming, plan: Plan<'a>, subject: Subject<'a>) -> Self {
+        let (ledger, holder) = (Ledger::default(), Holder(*Uuid::new_v4().as_bytes()));
+        Self { incoming, plan, subject, ledger, told: Vec::new(), holder, permits: Vec::new() }
+    }
+
+    /// The SKU has been read: what counts by it, and a SKU's own numbers, hold from now on.
+    pub(crate) fn know_sku(&mut self, sku: Sku) {
+        self.subject.sku = Some(sku);
     }
 
     pub(crate) fn incoming(&self) -> &'a Incoming {
@@ -49,9 +82,9 @@ impl<'a> Limits<'a> {
     }
 
     /// Takes what the request costs in these stages, or refuses it and gives back what it took before.
-    pub(crate) async fn take(&mut self, stages: &[Stage], subject: &Subject<'a>) -> Result<(), Refusal> {
+    pub(crate) async fn take(&mut self, stages: &[Stage]) -> Result<(), Refusal> {
         for stage in stages {
-            let limits = self.plan.limits(*stage, subject);
+            let limits = self.plan.limits(*stage, &self.subject);
             if limits.is_empty() {
                 continue;
             }

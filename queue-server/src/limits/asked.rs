@@ -143,10 +143,10 @@ impl<'f> Asked<'f> {
             shop_id: &self.shop.id,
             address: self.parts.address,
             device: self.parts.device,
-            member: self.parts.member.as_deref(),
+            member: self.parts.member.clone(),
             client: self.parts.client.as_deref(),
             route: &self.route,
-            sku: self.parts.sku.as_ref(),
+            sku: self.parts.sku.clone(),
         }
     }
 }

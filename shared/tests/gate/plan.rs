@@ -46,7 +46,7 @@ fn route(config: &Config) -> (&ShopConfig, &RouteConfig) {
 fn stages<'c>(config: &'c Config, who: &Buyer<'c>, sku: &'c Sku) -> [Vec<Limit<'c>>; 3] {
     let (shop, route) = route(config);
     let plan = Plan::of_request(shop, Some(route), who);
-    let subject = Subject { sku: Some(sku), ..who.subject(shop, Some(route)) };
+    let subject = Subject { sku: Some(sku.clone()), ..who.subject(shop, Some(route)) };
     Stage::ALL.map(|stage| plan.limits(stage, &subject))
 }
 
@@ -157,7 +157,7 @@ fn a_member_who_is_not_known_counts_by_device_and_then_by_address() {
     let (shop, route) = route(&config);
     let found = |member: Option<&'static str>, device: Option<u8>| {
         let who = buyer("192.0.2.1", device);
-        let subject = Subject { member, ..who.subject(shop, Some(route)) };
+        let subject = Subject { member: member.map(str::to_owned), ..who.subject(shop, Some(route)) };
         let limits = Plan::of_request(shop, Some(route), &who).limits(Stage::Personal, &subject);
         (limits[0].home.to_string().split('-').next().unwrap().to_owned(), limits[0].charge.key)
     };
@@ -178,7 +178,7 @@ fn the_first_whose_key_is_known_applies() {
     let (shop, route) = route(&config);
     let of = |member: Option<&'static str>, device: Option<u8>| {
         let who = buyer("192.0.2.1", device);
-        let subject = Subject { member, ..who.subject(shop, Some(route)) };
+        let subject = Subject { member: member.map(str::to_owned), ..who.subject(shop, Some(route)) };
         names(&Plan::of_request(shop, Some(route), &who).limits(Stage::Personal, &subject))
     };
     assert_eq!(of(Some("ann"), Some(1)), ["p-member", "p-ip"]);

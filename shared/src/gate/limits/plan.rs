@@ -96,7 +96,7 @@ fn limit<'a>(policy: &'a PolicyConfig, subject: &Subject<'a>) -> Option<Limit<'a
         return None;
     }
     let key = subject.key(&policy.name, &policy.key)?;
-    let limiter = policy.limiter_for(subject.sku);
+    let limiter = policy.limiter_for(subject.sku.as_ref());
     Some(Limit {
         name: &policy.name,
         mode: policy.mode,

@@ -7,8 +7,9 @@ use crate::http::sku::Sku;
 use crate::limiter::key::{Key, KeyHash};
 use crate::token::DeviceId;
 
-/// What keys are made of. Everything in it was verified by somebody: nothing is what a client merely says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What keys are made of. Everything in it was verified by somebody: nothing is what a client merely says. By default nothing
+/// is known of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subject<'a> {
     /// The shop.
     pub shop_id: &'a str,
@@ -17,13 +18,13 @@ pub struct Subject<'a> {
     /// The device, by its cookie.
     pub device: Option<DeviceId>,
     /// The member, as the shop asserts: at most [`MEMBER_BYTES_MAX`] bytes; a longer one is unknown.
-    pub member: Option<&'a str>,
+    pub member: Option<String>,
     /// Id of the API client whose key was presented.
     pub client: Option<&'a str>,
     /// Id of the route: methods and pattern; empty where no route matches.
     pub route: &'a str,
     /// The SKU, once it is known.
-    pub sku: Option<&'a Sku>,
+    pub sku: Option<Sku>,
 }
 
 /// Longest name of a member, in bytes.
@@ -79,12 +80,12 @@ impl<'a> Subject<'a> {
             KeyPart::Site | KeyPart::Shop => Some(Vec::new()),
             KeyPart::Client => self.client.map(|id| id.as_bytes().to_vec()),
             KeyPart::Member => {
-                let member = self.member.filter(|id| (1..=MEMBER_BYTES_MAX).contains(&id.len()));
+                let member = self.member.as_ref().filter(|id| (1..=MEMBER_BYTES_MAX).contains(&id.len()));
                 member.map(|id| id.as_bytes().to_vec())
             }
             KeyPart::Device => self.device.map(|device| device.0.to_vec()),
             KeyPart::Ip => self.address.map(|address| address.identity(Ipv6Prefix::Bits64).to_vec()),
-            KeyPart::Sku => self.sku.map(|sku| sku.as_str().as_bytes().to_vec()),
+            KeyPart::Sku => self.sku.as_ref().map(|sku| sku.as_str().as_bytes().to_vec()),
             // A pattern may be long, and is ours: its hash stands for it.
             KeyPart::Route => short(self.route),
         }

@@ -12,7 +12,7 @@ use worker::web_sys::{Crypto, CryptoKey};
 
 /// The member whom the request's assertion proves, if some policy of `plan` counts by member. Whoever proves nothing is
 /// somebody else to the limits: a device, or an address.
-pub(crate) async fn proved(incoming: &Incoming, shop: &ShopConfig, plan: &Plan<'_>) -> Option<String> {
+pub(super) async fn proved(incoming: &Incoming, shop: &ShopConfig, plan: &Plan<'_>) -> Option<String> {
     let members = shop.members.as_ref().filter(|_| plan.counts_by(KeyPart::Member))?;
     let text = incoming.header("fairgate-member")?;
     let assertion = Assertion::read(&text)?;
