@@ -2,40 +2,14 @@
 
 pub mod limits;
 
+mod phase;
+
+pub use phase::Phase;
+
 use crate::http::language::Language;
 use crate::ids::{Epoch, EventId, LaneId, TicketNumber};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Where a room stands in its life.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// Announced; nobody can join.
-    Scheduled,
-    /// Joining gives a lobby index; the order is drawn later.
-    Lobby,
-    /// The lobby is frozen and the draw is awaited.
-    Drawing,
-    /// Numbers are called.
-    #[default]
-    Open,
-    /// The operator holds the line: places stay, nobody is called or let in.
-    Paused,
-    /// No stock: the line waits for a restock or the end.
-    SoldOut,
-    /// Over.
-    Closed,
-    /// No need to queue: everybody is let through and counted.
-    Passthrough,
-}
-
-impl Phase {
-    /// Whether called buyers may enter.
-    pub const fn lets_in(self) -> bool {
-        matches!(self, Self::Open | Self::Passthrough)
-    }
-}
 
 /// The operator's words to those who wait, by language: 1 to 500 characters each, of which only line breaks may be control characters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -22,7 +22,6 @@ use shared::{
     },
     room::{ActionRefusal, EnterRefusal, IssueRefusal, JoinRefusal, MoveRefusal, SessionRefusal},
     token::TicketError,
-    wire::Phase,
 };
 use std::{fmt::Display, time::Duration};
 use tracing::error;
@@ -77,7 +76,9 @@ impl Refusal {
             EnterRefusal::Closed => Self::new(Reason::EventClosed),
             EnterRefusal::NotYourTurn => Self::new(Reason::NotYourTurn).retry_after(retry_waiting),
             EnterRefusal::Full { retry_after } => Self::new(Reason::DoorFull).retry_after(retry_after),
-            EnterRefusal::Held(phase) => Self::new(held_by(phase)).retry_after(retry_waiting),
+            EnterRefusal::Held(phase) => {
+                Self::new(phase.reason().unwrap_or(Reason::EventPaused)).retry_after(retry_waiting)
+            }
         }
     }
 
@@ -116,15 +117,6 @@ impl Refusal {
             set_fields(&mut response, fields);
         }
         response
-    }
-}
-
-fn held_by(phase: Phase) -> Reason {
-    match phase {
-        Phase::Scheduled | Phase::Lobby | Phase::Drawing => Reason::NotOpenYet,
-        Phase::SoldOut => Reason::OutOfStock,
-        Phase::Closed => Reason::EventClosed,
-        Phase::Open | Phase::Paused | Phase::Passthrough => Reason::EventPaused,
     }
 }
 

@@ -2,13 +2,13 @@
 
 use super::{
     process::ProcessStore,
+    remote::{NoAnswer, Remote},
     store::{Answer, LimitStore, LimitStoreError, Timed},
 };
 use crate::clock::Clock;
 use shared::{
     config::OnStoreFailure,
     gate::Limit,
-    guard::breaker::Breaker,
     limiter::{
         Decision,
         check::{Charge, CheckRequest},
@@ -17,15 +17,8 @@ use shared::{
     },
     time::Timestamp,
 };
-use std::{
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
-use tokio::time::timeout;
-use tracing::{error, info, warn};
+use std::sync::Arc;
+use tracing::error;
 
 /// Where states live. With a store on other machines, the limiter of this process is kept warm on every check, so that it
 /// can take over without giving everybody a fresh quota.
@@ -33,14 +26,6 @@ pub struct Home {
     remote: Option<Remote>,
     local: Arc<ProcessStore>,
     clock: Clock,
-}
-
-struct Remote {
-    store: Arc<dyn LimitStore>,
-    /// How many servers share the store.
-    servers: u64,
-    breaker: Mutex<Breaker>,
-    failures: AtomicU64,
 }
 
 /// What a check of enforced limits came to.
@@ -56,9 +41,6 @@ pub(super) struct Answered {
 #[error("the store of limits is not set up for this call")]
 pub struct Misconfigured;
 
-/// How long a store on another machine may take before the fallback decides.
-pub const BUDGET: Duration = Duration::from_millis(50);
-
 /// What is done to keys besides checks.
 #[derive(Clone, Copy)]
 pub(super) enum Change<'a> {
@@ -66,12 +48,6 @@ pub(super) enum Change<'a> {
     Replenish(&'a Charge),
     Reset(&'a Charge),
     Give(&'a Charge, Holder),
-}
-
-/// Why a store has no answer to use.
-enum NoAnswer {
-    Away,
-    Misconfigured,
 }
 
 impl Home {
@@ -82,7 +58,7 @@ impl Home {
 
     /// Where states live while all is well.
     pub fn store(&self) -> Arc<dyn LimitStore> {
-        self.remote.as_ref().map_or_else(|| Arc::clone(&self.local) as _, |remote| Arc::clone(&remote.store))
+        self.remote.as_ref().map_or_else(|| Arc::clone(&self.local) as _, |remote| Arc::clone(remote.store()))
     }
 
     /// States in `store`, which so many servers share, with `local` to take over.
@@ -90,9 +66,7 @@ impl Home {
     /// Each server sees its share of the requests, and counts each of them `servers` times in its own limiter. So all
     /// of them together let pass what the policy says, also while none of them reaches the store.
     pub fn remote(store: Arc<dyn LimitStore>, servers: u64, local: Arc<ProcessStore>, clock: Clock) -> Self {
-        let servers = servers.max(1);
-        let remote = Remote { store, servers, breaker: Mutex::default(), failures: AtomicU64::new(0) };
-        Self { remote: Some(remote), local, clock }
+        Self { remote: Some(Remote::new(store, servers, clock.clone())), local, clock }
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -106,8 +80,7 @@ impl Home {
 
     /// Calls that the store on other machines did not answer; whether it is called as usual.
     pub fn failures(&self) -> (u64, bool) {
-        let Some(remote) = &self.remote else { return (0, true) };
-        (remote.failures.load(Ordering::Relaxed), remote.breaker().is_closed())
+        self.remote.as_ref().map_or((0, true), Remote::failures)
     }
 
     /// Takes all of these limits or none.
@@ -124,7 +97,7 @@ impl Home {
                 .await
                 .map(|answered| Answered { by_store: true, ..answered });
         };
-        match self.call(remote, remote.store.check(shop, &request)).await {
+        match remote.call(remote.store().check(shop, &request)).await {
             Ok(Timed { value: reply, now }) => {
                 if reply.refusal().is_none() {
                     self.warm(shop, &request).await;
@@ -146,7 +119,7 @@ impl Home {
     ) -> Result<Answered, Misconfigured> {
         let request = request(limits, holder)?;
         let answer = match &self.remote {
-            Some(remote) => self.call(remote, remote.store.peek(shop, &request)).await,
+            Some(remote) => remote.call(remote.store().peek(shop, &request)).await,
             None => self.local.peek(shop, &request).await.map_err(NoAnswer::of),
         };
         match answer {
@@ -166,7 +139,7 @@ impl Home {
     pub(super) async fn change(&self, shop: &str, change: Change<'_>) -> Result<(), LimitStoreError> {
         let answer = match &self.remote {
             None => return apply(&*self.local, shop, change).await.map(drop),
-            Some(remote) => self.call(remote, apply(&*remote.store, shop, change)).await,
+            Some(remote) => remote.call(apply(&**remote.store(), shop, change)).await,
         };
         self.warm_change(shop, change).await;
         answer.map(drop).map_err(LimitStoreError::from)
@@ -189,7 +162,7 @@ impl Home {
         match &self.remote {
             None => self.local.state(shop, charge).await,
             Some(remote) => {
-                self.call(remote, remote.store.state(shop, charge)).await.map_err(LimitStoreError::from)
+                remote.call(remote.store().state(shop, charge)).await.map_err(LimitStoreError::from)
             }
         }
     }
@@ -202,7 +175,7 @@ impl Home {
 
     /// What a charge weighs in the limiter of one of several servers; never more than can pass at all.
     fn at_its_share(&self, charge: Charge) -> Charge {
-        let servers = self.remote.as_ref().map_or(1, |remote| remote.servers);
+        let servers = self.remote.as_ref().map_or(1, Remote::servers);
         let quota = charge.policy.quota();
         let can_pass = charge.cost <= quota;
         let weight = charge.cost.saturating_mul(servers);
@@ -266,65 +239,6 @@ impl Home {
             let Ok(one) = CheckRequest::new(vec![self.at_its_share(*charge)]) else { continue };
             let one = request.holder().map_or(one.clone(), |holder| one.held_by(holder));
             let _ = self.local.check(shop, &one).await;
-        }
-    }
-
-    /// Calls the remote store within the budget, unless its breaker is open.
-    async fn call<T>(
-        &self,
-        remote: &Remote,
-        answer: impl Future<Output = Answer<T>>,
-    ) -> Result<Timed<T>, NoAnswer> {
-        let Some(permission) = remote.breaker().begin(self.clock.now()) else {
-            return Err(remote.failed(NoAnswer::Away));
-        };
-        let answer = timeout(BUDGET, answer).await.unwrap_or(Err(LimitStoreError::Unavailable));
-        let is_good = !matches!(answer, Err(LimitStoreError::Unavailable));
-        let (was_closed, is_closed) = {
-            let mut breaker = remote.breaker();
-            let was_closed = breaker.is_closed();
-            breaker.end(permission, is_good, self.clock.now());
-            (was_closed, breaker.is_closed())
-        };
-        match (was_closed, is_closed) {
-            (true, false) => {
-                warn!("the store of limits does not answer: the policies' on_store_failure holds");
-            }
-            (false, true) => info!("the store of limits answers again"),
-            _ => {}
-        }
-        answer.map_err(|error| remote.failed(NoAnswer::of(error)))
-    }
-}
-
-impl Remote {
-    fn breaker(&self) -> std::sync::MutexGuard<'_, Breaker> {
-        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn failed(&self, no_answer: NoAnswer) -> NoAnswer {
-        self.failures.fetch_add(1, Ordering::Relaxed);
-        no_answer
-    }
-}
-
-impl NoAnswer {
-    fn of(error: LimitStoreError) -> Self {
-        match error {
-            LimitStoreError::Unavailable => Self::Away,
-            LimitStoreError::Misconfigured(what) => {
-                error!(%what, "the store of limits is not set up for this call");
-                Self::Misconfigured
-            }
-        }
-    }
-}
-
-impl From<NoAnswer> for LimitStoreError {
-    fn from(no_answer: NoAnswer) -> Self {
-        match no_answer {
-            NoAnswer::Away => Self::Unavailable,
-            NoAnswer::Misconfigured => Self::Misconfigured("the log says what is wrong".to_owned()),
         }
     }
 }

@@ -89,10 +89,7 @@ pub fn admit<'r>(view: &PassView<'_>, passes: &[&'r str], caller: Caller<'_>) ->
         Phase::Passthrough => Admission::Ask,
         Phase::Open if snapshot.session_free => Admission::Ask,
         Phase::Open | Phase::Lobby | Phase::Drawing => Admission::Wait(Reason::QueueRequired),
-        Phase::Scheduled => Admission::Wait(Reason::NotOpenYet),
-        Phase::Paused => Admission::Wait(Reason::EventPaused),
-        Phase::SoldOut => Admission::Wait(Reason::OutOfStock),
-        Phase::Closed => Admission::Wait(Reason::EventClosed),
+        phase => Admission::Wait(phase.reason().unwrap_or(Reason::QueueRequired)),
     }
 }
 

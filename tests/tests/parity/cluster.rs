@@ -3,7 +3,7 @@
 use super::promises::{charge, each, one};
 use super::stored::{PATIENCE, wait_until_connected};
 use queue_server::limits::LimitStore;
-use queue_server::limits::redis::{BUDGET, RedisLimits};
+use queue_server::limits::{BUDGET, redis::RedisLimits};
 use shared::limiter::check::{Charge, CheckRequest};
 use std::time::{Duration, Instant};
 use tests::redis::{RedisCluster, RedisSentinel};

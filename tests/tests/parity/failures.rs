@@ -2,7 +2,7 @@
 
 use super::promises::{charge, each, one};
 use super::stored::wait_until_connected;
-use queue_server::limits::redis::{BUDGET, RedisLimits};
+use queue_server::limits::{BUDGET, redis::RedisLimits};
 use queue_server::limits::{LimitStore, LimitStoreError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

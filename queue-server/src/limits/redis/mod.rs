@@ -46,9 +46,6 @@ pub enum ScriptClock {
     Told { now: Timestamp, ahead: Duration },
 }
 
-/// The time limit of a call, all its repetitions included.
-pub const BUDGET: Duration = Duration::from_millis(50);
-
 /// What stands before every key.
 pub const PREFIX: &str = "fairgate";
 

@@ -197,13 +197,8 @@ pub fn joined_path(prefix: &str, event: &EventId, return_path: &str) -> String {
 /// ```
 pub fn reason_of_link(code: &str, phase: Option<Phase>) -> Option<Reason> {
     let reason = Reason::from_code(code)?;
-    let is_true = match reason {
-        Reason::EventClosed => phase == Some(Phase::Closed),
-        Reason::OutOfStock => phase == Some(Phase::SoldOut),
-        Reason::EventPaused => phase == Some(Phase::Paused),
-        Reason::NotOpenYet => matches!(phase, Some(Phase::Scheduled | Phase::Lobby | Phase::Drawing)),
-        reason => MOMENTARY.contains(&reason) || OF_CODES.contains(&reason),
-    };
+    let by_phase = phase.and_then(Phase::reason);
+    let is_true = by_phase == Some(reason) || MOMENTARY.contains(&reason) || OF_CODES.contains(&reason);
     is_true.then_some(reason)
 }
 

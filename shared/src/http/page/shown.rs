@@ -67,9 +67,7 @@ pub(super) fn mode_of(state: TicketState) -> Mode {
 /// Why the line stands still, or goes slower than it could: a reason code, or `None` while all is well.
 fn standstill(status: &Status) -> Option<&str> {
     let by_phase = match status.phase {
-        Phase::Closed => Some(Reason::EventClosed),
-        Phase::SoldOut => Some(Reason::OutOfStock),
-        Phase::Scheduled => Some(Reason::NotOpenYet),
+        phase @ (Phase::Closed | Phase::SoldOut | Phase::Scheduled) => phase.reason(),
         _ if status.stale => Some(Reason::QueueUnreachable),
         _ => None,
     };
