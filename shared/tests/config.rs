@@ -240,6 +240,8 @@ fn texts_say_what_they_must_be() {
         "trusted_proxies = [\"10.0.0.0/8\", \"10.0.0.1/33\"]\n[edge]",
         &[&format!("{network}; got \"10.0.0.1/33\"")],
     );
+    let ipv6 = "f:4: site.ipv6_prefix: write \"/64\", \"/56\" or \"/48\"";
+    check("[edge]", "ipv6_prefix = \"/60\"\n[edge]", &[&format!("{ipv6}; got \"/60\"")]);
     let prefix = "f:4: site.prefix: write a path such as /.fairgate, in lower case, without a slash behind";
     check("[edge]", "prefix = \"/a/\"\n[edge]", &[&format!("{prefix}; got \"/a/\"")]);
     check("[edge]", "prefix = \"/\"\n[edge]", &[&format!("{prefix}; got \"/\"")]);

@@ -5,7 +5,7 @@ use crate::incoming::Incoming;
 use crate::refusal::Refusal;
 use shared::config::KeyPart;
 use shared::gate::{Home, Limit};
-use shared::http::client::Ipv6Prefix;
+use shared::http::client::Network;
 use shared::http::reason::Reason;
 use worker::console_warn;
 
@@ -17,7 +17,8 @@ pub(super) async fn check(incoming: &Incoming, limits: &[Limit<'_>]) -> Result<(
         return Ok(());
     }
     let Ok(sieve) = incoming.env.rate_limiter(BINDING) else { return Ok(()) };
-    let [kind, network @ ..] = incoming.address.identity(Ipv6Prefix::Bits64);
+    let prefix = incoming.isolate.config.site.ipv6_prefix;
+    let Network([kind, network @ ..]) = incoming.address.network(prefix);
     match sieve.limit(format!("{kind}-{:x}", u64::from_be_bytes(network))).await {
         Ok(outcome) if !outcome.success => Err(Reason::RateLimited.into()),
         Ok(_) => Ok(()),

@@ -4,7 +4,12 @@ use super::live::InForce;
 use shared::{
     config::{KeyPart, LimitChoice, PolicyMode, RouteKind, ShopConfig},
     gate::{Limit, MEMBER_BYTES_MAX, Plan, Stage, Subject},
-    http::{client::ClientAddress, ratelimit::LimitFields, reason::Reason, sku::Sku},
+    http::{
+        client::{ClientAddress, Ipv6Prefix, Network},
+        ratelimit::LimitFields,
+        reason::Reason,
+        sku::Sku,
+    },
     limiter::{Cost, Policy, check::CHARGES_MAX, concurrency::Holder, key::Key},
     token::DeviceId,
     wire::limits::{KeyParts, LimitCheck, PART_BYTES_MAX, PermitWait, WAIT_MS_MAX},
@@ -32,7 +37,7 @@ pub struct AskError {
 /// Parts of keys as they are counted.
 #[derive(Clone, Debug, Default)]
 struct Parts {
-    address: Option<ClientAddress>,
+    network: Option<Network>,
     device: Option<DeviceId>,
     member: Option<String>,
     client: Option<String>,
@@ -61,7 +66,7 @@ impl<'f> Asked<'f> {
             limit_fields: in_force.config.site.limit_fields,
             route: check.route.clone().unwrap_or_default(),
             choices,
-            parts: Parts::read(&check.keys)?,
+            parts: Parts::read(&check.keys, in_force.config.site.ipv6_prefix)?,
             cost: check.cost,
             holder: check.holder.as_deref().map(|holder| read_holder(shop, holder)).transpose()?,
             wait: check.wait.map(read_wait).transpose()?,
@@ -141,7 +146,7 @@ impl<'f> Asked<'f> {
     fn subject(&self) -> Subject<'_> {
         Subject {
             shop_id: &self.shop.id,
-            address: self.parts.address,
+            network: self.parts.network,
             device: self.parts.device,
             member: self.parts.member.clone(),
             client: self.parts.client.as_deref(),
@@ -152,14 +157,14 @@ impl<'f> Asked<'f> {
 }
 
 impl Parts {
-    fn read(keys: &KeyParts) -> Result<Self, AskError> {
+    fn read(keys: &KeyParts, ipv6_prefix: Ipv6Prefix) -> Result<Self, AskError> {
         let KeyParts { ip, device, member, client, sku } = keys;
         let ip = part("ip", ip.as_ref(), PART_BYTES_MAX)?;
         let address = ip.map(|text| text.parse().map_err(|_| invalid("ip", "is an address")));
         let device = part("device", device.as_ref(), PART_BYTES_MAX)?;
         let sku = sku.as_ref().map(|text| Sku::parse(text).map_err(|_| invalid("sku", "is a SKU")));
         Ok(Self {
-            address: address.transpose()?.map(ClientAddress::from_peer),
+            network: address.transpose()?.map(|ip| ClientAddress::from_peer(ip).network(ipv6_prefix)),
             device: device.map(|text| hashed("device", text)).transpose()?.map(DeviceId),
             member: part("member", member.as_ref(), MEMBER_BYTES_MAX)?.map(str::to_owned),
             client: part("client", client.as_ref(), CLIENT_BYTES_MAX)?.map(str::to_owned),

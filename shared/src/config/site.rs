@@ -9,6 +9,7 @@ use super::{
     Callers, ConfigErrors, EventConfig, JoinConfig, OriginConfig, PolicyConfig, PollConfig, ShopConfig,
     StoreConfig, WebOrigin,
 };
+use crate::http::client::Ipv6Prefix;
 use crate::http::cookie::{CookieDomain, CookieMode};
 use crate::http::path::CanonicalPath;
 use crate::http::ratelimit::{Draft, LimitFields};
@@ -143,6 +144,8 @@ pub struct SiteConfig {
     pub public_url: WebOrigin,
     /// Networks whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
+    /// What of an IPv6 address is one client to the limits.
+    pub ipv6_prefix: Ipv6Prefix,
     /// Names and scope of the cookies, from `public_url` and `cookie_domain`.
     pub cookie_mode: CookieMode,
     /// What limits every request of every shop that is not bypassed.
@@ -161,6 +164,9 @@ impl SiteConfig {
         let public_url = public_url.and_then(|value| value.parsed(parse_public_url));
         let trusted_proxies = section.list("trusted_proxies", NETWORKS_MAX);
         let trusted_proxies = trusted_proxies.iter().filter_map(|item| item.parsed(parse_network)).collect();
+        let ipv6_prefix = section.optional("ipv6_prefix");
+        let ipv6_prefix =
+            ipv6_prefix.map_or(Some(Ipv6Prefix::default()), |value| value.parsed(Ipv6Prefix::parse));
         let cookie_domain =
             section.optional("cookie_domain").and_then(|value| value.parsed(CookieDomain::parse));
         let limits = section
@@ -179,7 +185,16 @@ impl SiteConfig {
             None => CookieMode::Host,
         };
         let limit_fields = LimitFields { draft: draft?, x_rate_limit: x_rate_limit? };
-        Some(Self { prefix, public_url, trusted_proxies, cookie_mode, limits, limit_fields, prefix_path })
+        Some(Self {
+            prefix,
+            public_url,
+            trusted_proxies,
+            ipv6_prefix: ipv6_prefix?,
+            cookie_mode,
+            limits,
+            limit_fields,
+            prefix_path,
+        })
     }
 }
 

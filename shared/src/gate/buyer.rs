@@ -2,7 +2,7 @@
 
 use super::Subject;
 use crate::config::{ClientConfig, Config, Credentials, RouteConfig, ShopConfig};
-use crate::http::client::ClientAddress;
+use crate::http::client::{ClientAddress, Network};
 use crate::http::cookie::{Cookie, presented_tickets, values};
 use crate::http::reason::Reason;
 use crate::ids::EventId;
@@ -15,7 +15,7 @@ pub const COOKIE_BYTES_MAX: usize = 16 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buyer<'r> {
     /// Where the request comes from.
-    pub address: ClientAddress,
+    pub network: Network,
     /// The first device cookie that verifies.
     pub device: Option<DeviceId>,
     /// The `Cookie` field; empty where there is none.
@@ -56,7 +56,7 @@ impl<'r> Buyer<'r> {
         let name = config.site.cookie_mode.name(Cookie::Device);
         let device = values([cookies.as_bytes()], &name).find_map(|cookie| keys.open_device(cookie).ok());
         Ok(Self {
-            address,
+            network: address.network(config.site.ipv6_prefix),
             device,
             cookies,
             authorization: credentials.authorization,
@@ -72,7 +72,7 @@ impl<'r> Buyer<'r> {
     {
         Subject {
             shop_id: &shop.id,
-            address: Some(self.address),
+            network: Some(self.network),
             device: self.device,
             member: None,
             client: self.client_of(shop).map(|client| client.id.as_str()),

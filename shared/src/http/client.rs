@@ -12,11 +12,15 @@ pub const HOPS_MAX: usize = 16;
 /// use shared::http::client::{ClientAddress, Ipv6Prefix};
 /// let mapped = ClientAddress::from_peer("::ffff:192.0.2.1".parse().unwrap());
 /// assert_eq!(mapped.ip().to_string(), "192.0.2.1");
-/// let home = |text: &str| ClientAddress::from_peer(text.parse().unwrap()).identity(Ipv6Prefix::Bits64);
+/// let home = |text: &str| ClientAddress::from_peer(text.parse().unwrap()).network(Ipv6Prefix::Bits64);
 /// assert_eq!(home("2001:db8:1:2::1"), home("2001:db8:1:2:ffff::9"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientAddress(IpAddr);
+
+/// What limits count by for an address: the version (4 or 6), then the IPv4 address, or the prefix with zeros behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network(pub [u8; 9]);
 
 /// How much of an IPv6 address is one client. Whoever has a line of their own has a whole /64 at least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,20 +70,30 @@ impl ClientAddress {
         self.0
     }
 
-    /// What limits count by: the version (4 or 6), then 8 bytes: the IPv4 address, or the prefix with zeros behind it.
-    pub fn identity(&self, prefix: Ipv6Prefix) -> [u8; 9] {
+    /// The network that is one client.
+    pub fn network(&self, prefix: Ipv6Prefix) -> Network {
         let (version, network) = match self.0 {
             IpAddr::V4(address) => (4, u64::from(address.to_bits())),
             IpAddr::V6(address) => (6, u64::try_from(address.to_bits() >> 64).unwrap_or(0) & prefix.mask()),
         };
-        let mut identity = [version; 9];
-        let [_, bytes @ ..] = &mut identity;
-        *bytes = network.to_be_bytes();
-        identity
+        let mut bytes = [version; 9];
+        let [_, rest @ ..] = &mut bytes;
+        *rest = network.to_be_bytes();
+        Network(bytes)
     }
 }
 
 impl Ipv6Prefix {
+    /// Reads the word of the configuration.
+    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "/64" => Ok(Self::Bits64),
+            "/56" => Ok(Self::Bits56),
+            "/48" => Ok(Self::Bits48),
+            _ => Err("write \"/64\", \"/56\" or \"/48\""),
+        }
+    }
+
     /// The bits of the upper half of an address that name the client.
     const fn mask(self) -> u64 {
         match self {
@@ -187,7 +201,7 @@ mod tests {
     #[test]
     fn a_client_is_an_ipv4_address_or_an_ipv6_prefix() {
         let same = |a: &str, b: &str, prefix| {
-            let [a, b] = [a, b].map(|text| ClientAddress::from_peer(text.parse().unwrap()).identity(prefix));
+            let [a, b] = [a, b].map(|text| ClientAddress::from_peer(text.parse().unwrap()).network(prefix));
             a == b
         };
         assert!(same("2001:db8:1:2::1", "2001:db8:1:2:a:b:c:d", Ipv6Prefix::Bits64));
@@ -200,6 +214,6 @@ mod tests {
         assert!(same("::ffff:192.0.2.1", "192.0.2.1", Ipv6Prefix::Bits64));
         assert!(!same("::c000:201:0:0:0:0", "192.0.2.1", Ipv6Prefix::Bits64));
         let home = ClientAddress::from_peer("2001:db8:1:2::1".parse().unwrap());
-        assert_eq!(home.identity(Ipv6Prefix::default()), [6, 0x20, 1, 0xd, 0xb8, 0, 1, 0, 2]);
+        assert_eq!(home.network(Ipv6Prefix::default()), Network([6, 0x20, 1, 0xd, 0xb8, 0, 1, 0, 2]));
     }
 }

@@ -3,7 +3,7 @@
 use crate::fixtures::{NOW_S, config, event, keys, place};
 use shared::config::{Config, Credentials};
 use shared::gate::{Buyer, COOKIE_BYTES_MAX};
-use shared::http::client::ClientAddress;
+use shared::http::client::{ClientAddress, Ipv6Prefix};
 use shared::http::reason::Reason;
 use shared::token::{DeviceId, Ticket};
 use std::sync::LazyLock;
@@ -60,4 +60,19 @@ fn the_ticket_of_the_header_wins_and_a_foreign_one_is_told_from_none() {
         find(&format!("fg-ticket-drop={}", first.replace('A', "B")), None),
         Err(Reason::TicketInvalid)
     );
+}
+
+#[test]
+fn how_much_of_an_ipv6_address_is_one_client_is_configured() {
+    let is_one = |ipv6_prefix: Ipv6Prefix| {
+        let mut config = config();
+        config.site.ipv6_prefix = ipv6_prefix;
+        let network = |address: &str| {
+            let address = ClientAddress::from_peer(address.parse().unwrap());
+            Buyer::read(&config, keys().edge(), address, None, &Credentials::default()).unwrap().network
+        };
+        network("2001:db8:0:1::1") == network("2001:db8:0:ff::1")
+    };
+    assert_eq!(config().site.ipv6_prefix, Ipv6Prefix::Bits64);
+    assert_eq!([Ipv6Prefix::Bits64, Ipv6Prefix::Bits56].map(is_one), [false, true]);
 }

@@ -3,7 +3,7 @@
 use data_encoding::BASE64URL_NOPAD;
 use shared::config::Config;
 use shared::gate::{Buyer, EndedPlaces, PassView};
-use shared::http::client::ClientAddress;
+use shared::http::client::{ClientAddress, Ipv6Prefix};
 use shared::ids::{Epoch, EventId, LaneId, Place, TicketNumber};
 use shared::time::Timestamp;
 use shared::token::{DeviceId, EdgeKeys, MasterKeys, PassClaims, PassId, ServerKeys};
@@ -67,7 +67,7 @@ pub(crate) fn place(number: u64) -> Place {
 /// A buyer at one address, on the device whose id is 16 times `device`.
 pub(crate) fn buyer(address: &str, device: Option<u8>) -> Buyer<'static> {
     Buyer {
-        address: ClientAddress::from_peer(address.parse().unwrap()),
+        network: ClientAddress::from_peer(address.parse().unwrap()).network(Ipv6Prefix::default()),
         device: device.map(|byte| DeviceId([byte; 16])),
         cookies: "",
         authorization: None,

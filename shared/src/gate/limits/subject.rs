@@ -2,7 +2,7 @@
 
 use super::Home;
 use crate::config::{KeyPart, PolicyKey};
-use crate::http::client::{ClientAddress, Ipv6Prefix};
+use crate::http::client::Network;
 use crate::http::sku::Sku;
 use crate::limiter::key::{Key, KeyHash};
 use crate::token::DeviceId;
@@ -14,7 +14,7 @@ pub struct Subject<'a> {
     /// The shop.
     pub shop_id: &'a str,
     /// Where the request comes from, where anybody said so.
-    pub address: Option<ClientAddress>,
+    pub network: Option<Network>,
     /// The device, by its cookie.
     pub device: Option<DeviceId>,
     /// The member, as the shop asserts: at most [`MEMBER_BYTES_MAX`] bytes; a longer one is unknown.
@@ -84,7 +84,7 @@ impl<'a> Subject<'a> {
                 member.map(|id| id.as_bytes().to_vec())
             }
             KeyPart::Device => self.device.map(|device| device.0.to_vec()),
-            KeyPart::Ip => self.address.map(|address| address.identity(Ipv6Prefix::Bits64).to_vec()),
+            KeyPart::Ip => self.network.map(|network| network.0.to_vec()),
             KeyPart::Sku => self.sku.as_ref().map(|sku| sku.as_str().as_bytes().to_vec()),
             // A pattern may be long, and is ours: its hash stands for it.
             KeyPart::Route => short(self.route),
