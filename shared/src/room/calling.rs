@@ -22,9 +22,6 @@ pub struct Law {
     /// Expected (ppm of a person) and real arrivals of the last 15 ticks.
     recent: VecDeque<(u64, u64)>,
     come_before: Option<u64>,
-    ended_before: Option<u64>,
-    /// Sessions that end per second, in millionths, as a running mean.
-    ending_micro: u64,
     stopped: bool,
     seen_at: Duration,
     paces: Paces,
@@ -90,8 +87,6 @@ impl Standstill {
 
 /// So few come at least, so this many calls bring one redemption at most.
 const CALLS_PER_ADMISSION_MAX: u64 = 10;
-/// Ticks over which ending sessions are averaged.
-const ENDING_MEMORY: u64 = 8;
 const WATCHED_TICKS: usize = 15;
 /// Below this many expected arrivals in the watched time, silence says nothing.
 const WATCHED_MIN_MICRO: u64 = 10_000_000;
@@ -118,7 +113,6 @@ impl Law {
             facts.lanes.iter().map(|lane| Forecast::of(facts, lane, self.planted)).collect();
         let pending_micro = forecasts.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.pending_micro));
         self.watch(facts, &forecasts);
-        self.note_ended(facts);
         let standstill = self.standstill(facts);
         let passed = facts.at.up.saturating_sub(core::mem::replace(&mut self.seen_at, facts.at.up));
         if facts.phase.lets_in() && !standstill.is_some_and(Standstill::holds) {
@@ -230,14 +224,6 @@ impl Law {
         }
     }
 
-    fn note_ended(&mut self, facts: &Facts) {
-        let total = facts.sessions_ended_total;
-        let ended = total.saturating_sub(self.ended_before.unwrap_or(total)).saturating_mul(PPM);
-        self.ended_before = Some(total);
-        let weighed = self.ending_micro.saturating_mul(ENDING_MEMORY.saturating_sub(1)).saturating_add(ended);
-        self.ending_micro = weighed.checked_div(ENDING_MEMORY).unwrap_or(0);
-    }
-
     /// Expected redemptions to call for now, in millionths: what capacity has free for them and what the admission rate lets through,
     /// less those who are on the way or at the door already.
     ///
@@ -246,7 +232,7 @@ impl Law {
         let delay_s = facts.lanes.iter().map(median_s).min().unwrap_or(0);
         let inside = u64::from(facts.sessions).saturating_mul(PPM);
         let until_then_s = delay_s.saturating_add(1);
-        let staying = inside.saturating_sub(self.ending_micro.saturating_mul(until_then_s));
+        let staying = inside.saturating_sub(facts.stays.ending_within_micro(until_then_s));
         let at_door = u64::from(facts.at_door).saturating_mul(PPM);
         let pending_micro = if self.planted.has(Fault::PipelineForgotten) { 0 } else { pending_micro };
         let coming = at_door.saturating_add(pending_micro);

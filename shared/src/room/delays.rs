@@ -35,7 +35,7 @@ const MEMORY_S: u64 = 200;
 /// Weight of the assumption that everybody comes within [`PRIOR_S`], evenly spread: the safe side, which calls too few.
 const PRIOR_WEIGHT: u64 = 50;
 /// The longest that buyers near their turn may take: 6 s between two polls, 5 s for the age of a snapshot, 1 s to the next tick.
-const PRIOR_S: u64 = 12;
+pub(super) const PRIOR_S: u64 = 12;
 
 /// What is assumed of those who have not come within the time that was seen so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! How a room stands at a tick, for those who decide from it.
 
-use super::{Room, clock::RoomTime, cohorts::Cohort, delays::ShowUp, lane::Lane};
+use super::{Room, clock::RoomTime, cohorts::Cohort, delays::ShowUp, lane::Lane, stays::Stays};
 use crate::{
     ids::{Epoch, TicketNumber},
     time::Timestamp,
@@ -32,6 +32,8 @@ pub struct Facts {
     pub sessions: u32,
     /// Sessions that have ended since this process has the room.
     pub sessions_ended_total: u64,
+    /// How long sessions last, and how long those of now have lasted.
+    pub stays: Stays,
     /// Called buyers in front of a full door.
     pub at_door: u32,
     /// Newest entry of the ended feed.
@@ -63,7 +65,7 @@ pub struct LaneFacts {
     pub next_heard_permille: u16,
     /// The same of the whole line.
     pub line_heard_permille: u16,
-    /// Of those who were called and had been heard of, nobody was told to ask again later than so many seconds after the call.
+    /// Of those called who had been heard of and may not have asked yet, nobody was told to ask later than so many seconds after the call.
     pub asks_after_s: u64,
     /// First arrivals at the door, ever.
     pub come_total: u64,
@@ -92,7 +94,7 @@ impl Room {
                 show_up: lane.line.show_up.clone(),
                 next_heard_permille,
                 line_heard_permille,
-                asks_after_s: lane.asks_after_s(),
+                asks_after_s: lane.asks_after_s(self.clock.at),
                 come_total: lane.line.come_total,
             }
         };
@@ -108,6 +110,7 @@ impl Room {
             message: self.control.message.clone(),
             sessions: self.sessions.count(),
             sessions_ended_total: self.sessions.ended_total(),
+            stays: self.sessions.stays.clone(),
             at_door: self.doorstep.waiting_count(now),
             ended_seq: self.ended.last_seq(),
             lanes: self.lanes.iter().map(lane_facts).collect(),

@@ -2,6 +2,7 @@
 
 use super::{
     ahead::{Ahead, Stretch},
+    asks::Asks,
     clock::RoomTime,
     cohorts::{Cohort, Cohorts, TurnAge},
     delays::ShowUp,
@@ -38,8 +39,7 @@ pub(super) struct Lane {
     joins_since_tick: u64,
     /// The stretch to look through next.
     looks_from: TicketNumber,
-    /// Of those who were called and had been heard of, nobody was told to ask again later than so many seconds after the call.
-    asks_after_s: u32,
+    asks: Asks,
 }
 
 /// What became of a number.
@@ -74,7 +74,7 @@ impl Lane {
             waiting: 0,
             joins_since_tick: 0,
             looks_from: first,
-            asks_after_s: 0,
+            asks: Asks::default(),
         }
     }
 
@@ -164,6 +164,7 @@ impl Lane {
         let mut cohort = Cohort::new(at, self.line.serving_number);
         let mut called = 0_u32;
         let mut last = self.line.serving_number;
+        let mut last_asks_s = None;
         while last.next() < self.line.next_number {
             let counts = self.counts(last.next());
             if counts && called >= count {
@@ -172,7 +173,7 @@ impl Lane {
             last = last.next();
             called = called.saturating_add(u32::from(counts));
             if counts && let Some(asks_s) = self.presence.asks_s(last) {
-                self.asks_after_s = self.asks_after_s.max(asks_s.saturating_sub(second_of(at.up)));
+                last_asks_s = last_asks_s.max(Some(asks_s));
                 cohort.heard.called = cohort.heard.called.saturating_add(1);
                 self.heard_when_called.insert(last);
             }
@@ -185,6 +186,9 @@ impl Lane {
             cohort.unheard.called = called.saturating_sub(cohort.heard.called);
             self.line.cohorts.push(cohort, turn_grace);
             self.cover(0);
+        }
+        if let Some(asks_s) = last_asks_s {
+            self.asks.note(second_of(at.up), asks_s);
         }
     }
 
@@ -290,9 +294,9 @@ impl Lane {
         self.line.learns_from = at.up;
     }
 
-    /// Of those who were called and had been heard of, nobody was told to ask again later than so many seconds after the call.
-    pub(super) fn asks_after_s(&self) -> u64 {
-        u64::from(self.asks_after_s)
+    /// Of those called who had been heard of and may not have asked yet, nobody was told to ask later than so many seconds after the call.
+    pub(super) fn asks_after_s(&self, at: RoomTime) -> u64 {
+        self.asks.after_s(second_of(at.up))
     }
 
     /// Those not called yet who are there.

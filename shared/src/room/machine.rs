@@ -155,6 +155,7 @@ impl Room {
         self.follow_schedule(now);
         self.advance_clock(now);
         self.expire_sessions(now);
+        self.sessions.stays.tick(now);
         while let Some(seq) = self.ended.pop_outlived(self.host_time(now)) {
             self.changes.lazily(RecordKey::Ended(seq));
         }

@@ -5,6 +5,7 @@
 //! is what everybody may know, and [`status()`] tells one ticket's owner what it means for them.
 
 mod ahead;
+mod asks;
 mod calling;
 mod clock;
 mod code;
@@ -35,6 +36,7 @@ mod shares;
 mod snapshot;
 mod spent;
 mod status;
+mod stays;
 mod stride;
 mod visits;
 

@@ -1,6 +1,6 @@
 //! The buyers inside: counted against capacity until finished, revoked, idle or at their maximum.
 
-use super::{Room, ended::EndedEntry, record::RecordKey};
+use super::{Room, ended::EndedEntry, record::RecordKey, stays::Stays};
 use crate::{
     ids::{DeviceHash, Place},
     time::Timestamp,
@@ -142,6 +142,7 @@ pub(super) struct Sessions {
     by_place: BTreeMap<Place, Session>,
     by_expiry: BTreeSet<(Timestamp, Place)>,
     ended_total: u64,
+    pub(super) stays: Stays,
 }
 
 impl Sessions {
@@ -164,6 +165,8 @@ impl Sessions {
     pub(super) fn put(&mut self, place: Place, session: Session) {
         if let Some(old) = self.by_place.insert(place, session) {
             self.by_expiry.remove(&(old.expires_at, place));
+        } else {
+            self.stays.begin(session.started_at);
         }
         self.by_expiry.insert((session.expires_at, place));
     }
@@ -173,6 +176,7 @@ impl Sessions {
         let session = self.by_place.remove(&place)?;
         self.by_expiry.remove(&(session.expires_at, place));
         self.ended_total = self.ended_total.saturating_add(1);
+        self.stays.end(session.started_at);
         Some(session)
     }
 

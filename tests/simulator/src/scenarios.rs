@@ -54,16 +54,9 @@ fn openings() -> Vec<Scenario> {
             with_peers: true,
             ..opening("explicit_95", "95 % of the sessions end with a word", 40_000, 0.6)
         },
-        // Those who are at the door when a wave is over stay there until the next one: p95 is measured, not judged.
         Scenario {
             stay: Stay { spread: Spread::Narrow, ..STAY },
-            marks: vec![
-                at_most(Figure::LostTurns, 0.0),
-                at_most(Figure::NeverServed, 0.0),
-                at_most(Figure::DoorWaitMost, STAY.mean_s),
-                at_most(Figure::OvertakesMost, 10.0),
-                at_least(Figure::EtaKept, 80.0),
-            ],
+            marks: marks(&[at_least(Figure::CountedUse, 0.97), at_least(Figure::EtaKept, 80.0)]),
             ..opening("like_stays", "all stay about as long: ends come in waves", 20_000, 0.2)
         },
     ]
@@ -171,11 +164,7 @@ fn edges() -> Vec<Scenario> {
         Scenario {
             room: RoomSettings { turn_grace: Duration::from_secs(30), ..room(2_000, 200) },
             stay: Stay { spread: Spread::Narrow, ..STAY },
-            marks: vec![
-                at_most(Figure::LostTurns, 0.0),
-                at_most(Figure::NeverServed, 0.0),
-                at_most(Figure::OvertakesMost, 10.0),
-            ],
+            marks: marks(&[at_least(Figure::CountedUse, 0.97)]),
             ..opening("short_turns", "turns of 30 s, and a door that is full for longer", 20_000, 0.2)
         },
         Scenario {
