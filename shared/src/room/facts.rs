@@ -67,7 +67,7 @@ pub struct LaneFacts {
     pub line_heard_permille: u16,
     /// Of those called who had been heard of and may not have asked yet, nobody was told to ask later than so many seconds after the call.
     pub asks_after_s: u64,
-    /// First arrivals at the door, ever.
+    /// First arrivals at the door, ever, with those who came into an empty line.
     pub come_total: u64,
 }
 

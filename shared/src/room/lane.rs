@@ -192,7 +192,7 @@ impl Lane {
         }
     }
 
-    /// Calls the newest number, whose owner stands at the door already: nobody is expected.
+    /// Calls the newest number, whose owner stands at the door already: they have come, and nobody is expected.
     pub(super) fn call_arrival(
         &mut self,
         newest: TicketNumber,
@@ -202,6 +202,7 @@ impl Lane {
     ) {
         self.line.serving_number = newest;
         self.line.moved_at = now;
+        self.line.come_total = self.line.come_total.saturating_add(1);
         self.waiting = 0;
         self.line.cohorts.push(Cohort::new(at, newest), turn_grace);
         self.cover(0);

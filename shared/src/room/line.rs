@@ -17,7 +17,7 @@ pub struct Line {
     pub(super) moved_at: Timestamp,
     pub(super) cohorts: Cohorts,
     pub(super) show_up: ShowUp,
-    /// First arrivals at the door, ever.
+    /// First arrivals at the door, ever, with those who came into an empty line.
     pub(super) come_total: u64,
     /// Up to here the seconds after calls are learnt.
     pub(super) learnt_until: Duration,

@@ -78,12 +78,12 @@ impl Strides {
         }
     }
 
-    /// A lane without waiters earns nothing: when it wakes it goes on from where the busy ones are.
+    /// A lane without waiters earns nothing: when it wakes it goes on from where the busy ones are. Where nobody waits all come in as they
+    /// come, and no lane owes another for it.
     fn carry_sleepers(&mut self, lanes: &[Contender], passed: &[i64]) {
         let busy = |(_, lane): &(&i64, &Contender)| lane.callable > 0;
-        let Some(floor) = passed.iter().zip(lanes).filter(busy).map(|(passed, _)| *passed).min() else {
-            return;
-        };
+        let least = passed.iter().zip(lanes).filter(busy).map(|(passed, _)| *passed).min();
+        let Some(floor) = least.or_else(|| passed.iter().copied().max()) else { return };
         for (track, lane) in self.lanes.iter_mut().zip(lanes) {
             if lane.callable == 0 {
                 track.at = track.at.max(floor);
@@ -149,6 +149,21 @@ mod tests {
         strides.share(&lanes, 0, 0);
         lanes[0].share = 3;
         assert_eq!(strides.share(&lanes, 20_000_000, 100), [(LaneId(0), 15), (LaneId(1), 5)]);
+    }
+
+    /// Once, those who came into the empty shop in the first second were in nobody's share, and their lane had a twentieth too much of the
+    /// first three thousand entries.
+    #[test]
+    fn who_came_in_without_waiting_counts_from_the_tick_at_which_others_wait() {
+        let mut strides = Strides::default();
+        let lanes = |callable, guests: u64, members: u64| {
+            let of = |come: u64| Contender { served_micro: come * 1_000_000, ..lane(callable, 1) };
+            [of(guests), of(members)]
+        };
+        strides.share(&lanes(0, 0, 0), 0, 0);
+        assert_eq!(strides.share(&lanes(0, 9_000, 0), 10_000_000, 100), [], "the line is empty for an hour");
+        let calls = strides.share(&lanes(50, 9_006, 2), 10_000_000, 100);
+        assert_eq!(calls, [(LaneId(0), 3), (LaneId(1), 7)]);
     }
 
     #[test]
