@@ -40,7 +40,7 @@ pub(crate) enum Answer {
     Finished(Stored<Result<(), SessionRefusal>>),
     Operated(Stored<Result<Facts, ActionRefusal>>),
     Logged(Stored<Vec<LogEntry>>),
-    Ticked(Facts, Called),
+    Ticked(Box<Facts>, Called),
     Ended(Stored<EndedPage>),
     Nothing,
 }
@@ -116,7 +116,7 @@ impl Course {
             Step::Tick => {
                 let facts = store.expire().await.unwrap();
                 let order = self.order(&facts);
-                Answer::Ticked(facts, store.call(order).await.unwrap())
+                Answer::Ticked(Box::new(facts), store.call(order).await.unwrap())
             }
             Step::EndedAfter(seq) => Answer::Ended(store.ended_after(seq).await),
             Step::Wait(_) | Step::Restart | Step::Crash => Answer::Nothing,
