@@ -157,6 +157,7 @@ pub fn room_settings(event: &EventConfig) -> RoomSettings {
         poll_budget_per_s: event.poll_budget_per_s,
         session_extensions_max: event.session_extensions_max,
         sessions_per_buyer: event.sessions_per_buyer,
+        remembers_devices: event.remembers_devices,
         phase: if event.starts_in_passthrough { Phase::Passthrough } else { Phase::Open },
         opens_at: event.opens_at,
         closes_at: event.closes_at,

@@ -190,7 +190,7 @@ fn keys_are_known_and_there() {
     let missing = "f:14: event[0].capacity: missing; write capacity = <number from 1 to 1000000>";
     check("capacity = 100", "", &[missing]);
     let unknown = "f:18: event[0].capacty: unknown key; known here are id, shop, title, skus, capacity, weight, \
-                   admission_rate_per_s, turn_grace_s, pass_life_s, session_max_s, session_extensions_max, sessions_per_buyer, passthrough, opens_at, closes_at, poll_budget_per_s, lane";
+                   admission_rate_per_s, turn_grace_s, pass_life_s, session_max_s, session_extensions_max, sessions_per_buyer, remember_devices, passthrough, opens_at, closes_at, poll_budget_per_s, lane";
     check("capacity = 100", "capacty = 100", &[missing, unknown]);
     check(
         "methods = [\"POST\"]",

@@ -4,10 +4,10 @@
 
 mod driven;
 
-use driven::{Driven, device, settings};
+use driven::{Driven, device, request, settings};
 use shared::{
     ids::{LaneId, Place},
-    room::{CallOrder, EnterRefusal, Heard, Pace, RoomSettings},
+    room::{CallOrder, EnterRefusal, Heard, JoinRequest, Pace, RecordKey, RoomSettings},
 };
 use std::time::Duration;
 
@@ -275,4 +275,22 @@ fn until_a_generation_is_seen_the_pace_spans_the_end_of_all_at_once() {
     }
     assert!(came >= 200, "all left after 120 s");
     assert!(pace.error_pct <= 100, "a generation has been seen: {pace:?}");
+}
+
+/// A device is known for as long as its place may lead inside, also by what a store kept; without that memory only the ticket holds a place.
+#[test]
+fn a_device_without_its_ticket_is_told_its_place_where_the_room_remembers_devices() {
+    let mut driven = Driven::new(settings(1));
+    let places: Vec<Place> = (0..100).map(|id| driven.join(id)).collect();
+    assert!((0..100).zip(&places).all(|(id, &place)| driven.join(id) == place));
+    driven.room.recover().expect("its own records");
+    assert!((0..100).zip(&places).all(|(id, &place)| driven.join(id) == place));
+
+    let mut driven = Driven::new(RoomSettings { remembers_devices: false, ..settings(1) });
+    let first = driven.join(7);
+    assert_ne!(driven.join(7), first);
+    let presented = JoinRequest { presented: Some(first), ..request(7, false) };
+    assert_eq!(driven.room.join(driven.now, presented).map(|joined| joined.place), Ok(first));
+    let is_of_device = |key: &RecordKey| matches!(key, RecordKey::Device(_) | RecordKey::Joined(..));
+    assert!(!driven.room.records().iter().any(|(key, _)| is_of_device(key)));
 }

@@ -6,7 +6,7 @@ use axum::{
     body::{Bytes, to_bytes},
     extract::{FromRequest, Request},
     http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header},
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use shared::{
     http::{body::BODY_BYTES_MAX, form, language::Language, reason::Reason},
@@ -35,9 +35,10 @@ pub(super) struct Call {
     about: About,
 }
 
-/// What a reply needs to know of its request even if the request could not be read.
+/// What a reply needs to know of its request even if the request could not be read. Whoever sees a request first notes it in its
+/// extensions.
 #[derive(Clone)]
-struct About {
+pub(super) struct About {
     language: Language,
     request_id: String,
 }
@@ -72,8 +73,8 @@ impl Call {
     }
 
     async fn read(app: &App, request: Request) -> Result<Self, Response> {
-        let (parts, body) = request.into_parts();
-        let mut about = About::of(&parts.headers);
+        let (mut parts, body) = request.into_parts();
+        let mut about = parts.extensions.remove::<About>().unwrap_or_else(|| About::of(&parts.headers));
         let header_bytes =
             parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum::<usize>();
         if header_bytes > HEADER_BYTES_MAX {
@@ -111,11 +112,16 @@ impl FromRequest<Arc<App>> for Call {
 }
 
 impl About {
-    fn of(headers: &HeaderMap) -> Self {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
         Self {
             language: Language::from_accept_language(text(headers, header::ACCEPT_LANGUAGE)),
             request_id: Uuid::new_v4().simple().to_string(),
         }
+    }
+
+    /// A refusal outside any call.
+    pub(super) fn refuse(&self, reason: Reason) -> Response {
+        self.answer(Err(Refusal::new(reason)))
     }
 
     fn answer(&self, answer: Result<Response, Refusal>) -> Response {
@@ -132,7 +138,7 @@ impl About {
 
 /// A refusal outside any call.
 pub(super) fn refuse(headers: &HeaderMap, reason: Reason) -> Response {
-    About::of(headers).answer(Err(Refusal::new(reason))).into_response()
+    About::of(headers).refuse(reason)
 }
 
 /// Longest body of a call, in bytes.

@@ -1,10 +1,11 @@
 //! What holds for every request: a bound on how many run at once, a time budget, and a count of how they ended.
 
-use super::call::{body_bytes_max, refuse};
+use super::call::{About, body_bytes_max};
 use crate::app::App;
 use axum::{
-    body::{Body, to_bytes},
+    body::{Body, HttpBody, to_bytes},
     extract::{Request, State},
+    http::Method,
     middleware::Next,
     response::Response,
 };
@@ -61,15 +62,17 @@ pub(super) struct Guard {
     pub(super) body_time_max: Duration,
 }
 
-pub(super) async fn guard(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
-    let headers = request.headers().clone();
-    let response = match guard.calls.try_acquire() {
-        Err(_) => refuse(&headers, Reason::Overloaded),
+pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
+    let about = About::of(request.headers());
+    request.extensions_mut().insert(about.clone());
+    let answer = match guard.calls.try_acquire() {
+        Err(_) => Err(Reason::Overloaded),
         Ok(_permit) => match with_body(request, guard.body_time_max).await {
-            Ok(request) => guard.run(request, next).await.unwrap_or_else(|reason| refuse(&headers, reason)),
-            Err(reason) => refuse(&headers, reason),
+            Ok(request) => guard.run(request, next).await,
+            Err(reason) => Err(reason),
         },
     };
+    let response = answer.unwrap_or_else(|reason| about.refuse(reason));
     let route = response.extensions().get::<RouteName>().map_or("other", |name| name.0);
     guard.app.metrics.note_request(route, response.status().as_u16());
     response
@@ -93,12 +96,18 @@ impl Guard {
 }
 
 fn is_join(app: &App, request: &Request) -> bool {
+    if request.method() != Method::POST {
+        return false;
+    }
     let call = find_call(&app.config, request.method().as_str(), request.uri().path());
     matches!(call, Some(Ok(FairgateRoute::Join(_))))
 }
 
 /// The request with its whole body, so that a slow client is not taken for a slow store.
 async fn with_body(request: Request, time_max: Duration) -> Result<Request, Reason> {
+    if request.body().is_end_stream() {
+        return Ok(request);
+    }
     let (parts, body) = request.into_parts();
     let body = timeout(time_max, to_bytes(body, body_bytes_max(&parts.uri))).await;
     let body = body.map_err(|_| Reason::BodyTimeout)?.map_err(|_| Reason::BodyTooLarge)?;

@@ -43,7 +43,7 @@ pub fn router_for(app: Arc<App>, bounds: Bounds) -> Router {
         joins: Semaphore::new(bounds.joins_max),
         body_time_max: bounds.body_time_max,
     });
-    Router::new()
+    let router = Router::new()
         .route("/v1/edge/events/{event}/ended", get(edge::ended))
         .route("/v1/edge/config", get(edge::config))
         .route("/v1/edge/report", post(edge::report))
@@ -58,8 +58,11 @@ pub fn router_for(app: Arc<App>, bounds: Bounds) -> Router {
         .route("/openapi.json", get(ops::openapi))
         .method_not_allowed_fallback(ops::method_not_allowed)
         // The buyer side lies under a configurable prefix, and `shared` knows its routes.
-        .fallback(buyer::answer)
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), forward::forward))
-        .layer(middleware::from_fn_with_state(guard, guard::guard))
-        .with_state(app)
+        .fallback(buyer::answer);
+    let led = match &app.peers {
+        Some(_) => router.layer(middleware::from_fn_with_state(Arc::clone(&app), forward::forward)),
+        // A server that is alone has nobody to ask.
+        None => router,
+    };
+    led.layer(middleware::from_fn_with_state(guard, guard::guard)).with_state(app)
 }

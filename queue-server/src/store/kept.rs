@@ -1,9 +1,9 @@
-//! One room that a writer runs on a thread of its own, and the way to it.
+//! One room that a writer runs, and the way to it.
 
 use super::{
     Called, RoomStore, StoreError, Stored,
     keep::Keep,
-    writer::{Message, Reply, Writer},
+    writer::{Apply, AtOnce, Message, Reply, Shared, Transition, Writer},
 };
 use async_trait::async_trait;
 use shared::{
@@ -16,7 +16,11 @@ use shared::{
     time::Timestamp,
     wire::EndedPage,
 };
-use std::{io, sync::Arc, thread::JoinHandle};
+use std::{
+    io,
+    sync::{Arc, Mutex},
+    thread::JoinHandle,
+};
 use tokio::sync::{
     mpsc::{self, error::TrySendError},
     oneshot,
@@ -34,12 +38,14 @@ pub struct HostedRoom {
 /// One room of a store that keeps it.
 pub struct KeptRoom {
     index: usize,
+    writer: Arc<dyn Apply>,
     queue: mpsc::Sender<Message>,
 }
 
 /// A writer at work.
 pub(super) struct WriterThread {
     events: Vec<EventId>,
+    writer: Arc<dyn Apply>,
     queue: mpsc::Sender<Message>,
     thread: JoinHandle<()>,
 }
@@ -50,16 +56,19 @@ const QUEUE_MAX: usize = 2 * crate::http::CALLS_MAX;
 impl WriterThread {
     pub(super) fn spawn<K: Keep>(writer: Writer<K>, events: Vec<EventId>) -> io::Result<Self> {
         let (queue, operations) = mpsc::channel(QUEUE_MAX);
+        let shared = Arc::new(Mutex::new(Some(writer)));
+        let writer: Arc<dyn Apply> = Arc::<Shared<K>>::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("fairgate-store".to_owned())
-            .spawn(move || writer.run(operations))?;
-        Ok(Self { events, queue, thread })
+            .spawn(move || Writer::run(&shared, operations))?;
+        Ok(Self { events, writer, queue, thread })
     }
 
     /// The room of an event that was named at the opening.
     pub(super) fn room(&self, event: &EventId) -> Option<Arc<KeptRoom>> {
         let index = self.events.iter().position(|hosted| hosted == event)?;
-        Some(Arc::new(KeptRoom { index, queue: self.queue.clone() }))
+        let writer = Arc::clone(&self.writer);
+        Some(Arc::new(KeptRoom { index, writer, queue: self.queue.clone() }))
     }
 
     /// The way to the writer.
@@ -76,24 +85,51 @@ impl WriterThread {
 }
 
 impl KeptRoom {
-    /// Queues one transition and waits for its answer. The writer drops the answer of a change that it could not make durable.
+    /// Applies one transition, here or behind others, and waits for its answer. The writer drops the answer of a change that it could
+    /// not make durable.
     pub async fn apply<T: Send + 'static>(
         &self,
         transition: impl FnOnce(&mut Room, Timestamp) -> T + Send + 'static,
     ) -> Stored<T> {
-        let (answered, answer) = oneshot::channel();
-        let run = move |room: &mut Room, now: Timestamp| -> Reply {
-            let told = transition(room, now);
-            // Nobody listens any more where the client has gone away.
-            Box::new(move || drop(answered.send(told)))
-        };
-        let operation = Message::Apply { room: self.index, run: Box::new(run) };
-        self.queue.try_send(operation).map_err(|error| match error {
-            TrySendError::Full(_) => StoreError::Overloaded,
-            TrySendError::Closed(_) => StoreError::Unavailable,
-        })?;
+        let (run, answer) = asking(transition);
+        match self.writer.at_once(self.index, run) {
+            AtOnce::Applied => {}
+            // Where the queue is full the thread has enough to do, and commits in the end.
+            AtOnce::Waits => drop(self.queue.try_send(Message::Commit)),
+            AtOnce::Busy(run) => self.enqueue(run)?,
+        }
         answer.await.map_err(|_| StoreError::Unavailable)
     }
+
+    /// The same for what takes its time: always on the writer's own thread.
+    async fn apply_aside<T: Send + 'static>(
+        &self,
+        transition: impl FnOnce(&mut Room, Timestamp) -> T + Send + 'static,
+    ) -> Stored<T> {
+        let (run, answer) = asking(transition);
+        self.enqueue(run)?;
+        answer.await.map_err(|_| StoreError::Unavailable)
+    }
+
+    fn enqueue(&self, run: Transition) -> Stored<()> {
+        self.queue.try_send(Message::Apply { room: self.index, run }).map_err(|error| match error {
+            TrySendError::Full(_) => StoreError::Overloaded,
+            TrySendError::Closed(_) => StoreError::Unavailable,
+        })
+    }
+}
+
+/// A transition that sends its answer, and where that arrives.
+fn asking<T: Send + 'static>(
+    transition: impl FnOnce(&mut Room, Timestamp) -> T + Send + 'static,
+) -> (Transition, oneshot::Receiver<T>) {
+    let (answered, answer) = oneshot::channel();
+    let run = move |room: &mut Room, now: Timestamp| -> Reply {
+        let told = transition(room, now);
+        // Nobody listens any more where the client has gone away.
+        Box::new(move || drop(answered.send(told)))
+    };
+    (Box::new(run), answer)
 }
 
 #[async_trait]
@@ -165,11 +201,11 @@ impl RoomStore for KeptRoom {
     }
 
     async fn expire(&self) -> Stored<Facts> {
-        self.apply(Room::expire).await
+        self.apply_aside(Room::expire).await
     }
 
     async fn call(&self, order: CallOrder) -> Stored<Called> {
-        self.apply(move |room, now| Called::after(room, now, &order)).await
+        self.apply_aside(move |room, now| Called::after(room, now, &order)).await
     }
 
     async fn ended_after(&self, seq: u64) -> Stored<EndedPage> {

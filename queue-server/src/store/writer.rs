@@ -1,4 +1,7 @@
-//! The one thread that touches rooms and what keeps them.
+//! The one owner of rooms and of what keeps them.
+//!
+//! A thread of its own commits. An operation that finds the writer at rest is applied where it was asked, because most joins wait for no
+//! commit, and a way to another thread and back costs more than a place; all others wait in a queue for the thread.
 
 use super::{
     HostedRoom,
@@ -9,6 +12,7 @@ use crate::{
     plant::{self, ServerFault},
 };
 use shared::{ids::Epoch, room::Room, time::Timestamp};
+use std::sync::{Mutex, TryLockError};
 use tokio::sync::{mpsc, oneshot};
 use tracing::{debug, error, info};
 
@@ -20,6 +24,8 @@ pub(super) enum Message {
     },
     /// Whether it may run the rooms has changed.
     Look,
+    /// Answers wait for a commit.
+    Commit,
     /// A copy is to be made of what is durable.
     Freeze(oneshot::Sender<Option<Frozen>>),
     Close,
@@ -51,6 +57,42 @@ pub(super) struct Writer<K> {
     failed_commits: u64,
 }
 
+/// A writer between its thread and those who ask; nothing is left of it when it has ended.
+pub(super) type Shared<K> = Mutex<Option<Writer<K>>>;
+
+/// What became of an operation that wanted to be applied at once.
+pub(super) enum AtOnce {
+    /// It is answered, or will be after a commit that is on its way.
+    Applied,
+    /// It is answered after a commit, which has to be asked for.
+    Waits,
+    /// The writer is at work, or has no rooms in memory: the thread has to do it.
+    Busy(Transition),
+}
+
+/// Applies operations where they are asked.
+pub(super) trait Apply: Send + Sync {
+    /// Never waits, neither for the writer nor for what keeps the rooms.
+    fn at_once(&self, room: usize, run: Transition) -> AtOnce;
+}
+
+impl<K: Keep> Apply for Shared<K> {
+    fn at_once(&self, room: usize, run: Transition) -> AtOnce {
+        let mut writer = match self.try_lock() {
+            Ok(writer) => writer,
+            Err(TryLockError::WouldBlock | TryLockError::Poisoned(_)) => return AtOnce::Busy(run),
+        };
+        match writer.as_mut() {
+            Some(writer) if writer.is_ready() => {
+                let waited = !writer.held.is_empty();
+                writer.perform(room, run);
+                if waited || writer.held.is_empty() { AtOnce::Applied } else { AtOnce::Waits }
+            }
+            _ => AtOnce::Busy(run),
+        }
+    }
+}
+
 /// Operations in one transaction.
 pub(super) const BATCH_MAX: usize = 512;
 
@@ -77,34 +119,59 @@ impl<K: Keep> Writer<K> {
         Ok(writer)
     }
 
-    /// Works until it is closed, or until nobody can ask any more.
-    pub(super) fn run(mut self, mut queue: mpsc::Receiver<Message>) {
+    /// Works until it is closed, or until nobody can ask any more. An operation that panics ends it, too: what it has left of the
+    /// rooms is not to be believed.
+    pub(super) fn run(shared: &Shared<K>, mut queue: mpsc::Receiver<Message>) {
         let mut batch = Vec::with_capacity(BATCH_MAX);
         while queue.blocking_recv_many(&mut batch, BATCH_MAX) > 0 {
-            self.unreadable = false;
-            for message in batch.drain(..) {
-                match message {
-                    Message::Apply { room, run } => self.apply(room, run),
-                    Message::Look => drop(self.rooms()),
-                    Message::Freeze(asked) => drop(asked.send(self.keep.frozen())),
-                    Message::Close => {
-                        self.commit();
-                        return;
-                    }
-                    Message::Crash => return,
-                }
-            }
-            if !self.held.is_empty() {
-                self.commit();
+            let Ok(mut writer) = shared.lock() else { return };
+            let Some(working) = writer.as_mut() else { return };
+            if !working.handle(batch.drain(..)) {
+                *writer = None;
+                return;
             }
         }
     }
 
-    /// Applies one operation. Its answer leaves at once, unless it or an earlier one of the same room and batch must be
-    /// durable first: then it is held.
+    /// One batch; false: it was the last one.
+    fn handle(&mut self, batch: impl Iterator<Item = Message>) -> bool {
+        self.unreadable = false;
+        for message in batch {
+            match message {
+                Message::Apply { room, run } => self.apply(room, run),
+                Message::Look => drop(self.rooms()),
+                Message::Commit => {}
+                Message::Freeze(asked) => drop(asked.send(self.keep.frozen())),
+                Message::Close => {
+                    self.commit();
+                    return false;
+                }
+                Message::Crash => return false,
+            }
+        }
+        if !self.held.is_empty() {
+            self.commit();
+        }
+        true
+    }
+
+    /// Whether the rooms are in memory and may be asked now.
+    fn is_ready(&self) -> bool {
+        self.rooms.is_some() && self.keep.mandate() == Mandate::Given { term: self.term }
+    }
+
+    /// Applies one operation, where the rooms may be asked.
     fn apply(&mut self, index: usize, run: Transition) {
+        if self.rooms().is_some() {
+            self.perform(index, run);
+        }
+    }
+
+    /// Applies one operation to the rooms in memory. Its answer leaves at once, unless it or an earlier one of the same room must be
+    /// durable first: then it is held.
+    fn perform(&mut self, index: usize, run: Transition) {
         let now = self.clock.now();
-        let Some(room) = self.rooms().and_then(|rooms| rooms.get_mut(index)) else { return };
+        let Some(room) = self.rooms.as_mut().and_then(|rooms| rooms.get_mut(index)) else { return };
         let reply = run(room, now);
         let must_wait = room.must_commit() || self.owes;
         if must_wait && !plant::has(ServerFault::AnswerEarly) {
@@ -249,6 +316,7 @@ mod tests {
             poll_budget_per_s: 100,
             session_extensions_max: 10,
             sessions_per_buyer: None,
+            remembers_devices: true,
             phase: Phase::Open,
             opens_at: None,
             closes_at: None,
@@ -256,6 +324,44 @@ mod tests {
         };
         let event = EventId::parse("drop").unwrap();
         HostedRoom { event, settings, planted: Planted::default(), first_epoch: Epoch(1) }
+    }
+
+    #[test]
+    fn an_operation_is_applied_at_once_only_by_a_writer_at_rest_that_has_its_rooms() {
+        let (clock, _) = Clock::manual(Timestamp::from_millis(1_796_000_000_000));
+        let term = Arc::new(Mutex::new(1));
+        let answered = Arc::new(Mutex::new(0));
+        let join = |may_enter| -> Transition {
+            let answered = Arc::clone(&answered);
+            Box::new(move |room, now| {
+                let request = JoinRequest { may_enter, ..JoinRequest::new(LaneId(0), DeviceHash([1; 8])) };
+                room.join(now, request).unwrap();
+                Box::new(move || *answered.lock().unwrap() += 1)
+            })
+        };
+        let shared: Shared<Forgetful> =
+            Mutex::new(Some(Writer::new(Forgetful(Arc::clone(&term)), vec![hosted()], clock)));
+        assert!(matches!(shared.at_once(0, join(false)), AtOnce::Busy(_)), "its rooms are not read yet");
+        let handle = |messages: Vec<Message>| {
+            shared.lock().unwrap().as_mut().unwrap().handle(messages.into_iter());
+        };
+        handle(vec![Message::Look]);
+        let busy = shared.lock().unwrap();
+        assert!(matches!(shared.at_once(0, join(false)), AtOnce::Busy(_)), "it is at work");
+        drop(busy);
+        // The first number has to be reserved; what comes after it tells of it.
+        assert!(matches!(shared.at_once(0, join(false)), AtOnce::Waits));
+        assert!(matches!(shared.at_once(0, join(false)), AtOnce::Applied));
+        assert_eq!(*answered.lock().unwrap(), 0);
+        handle(vec![Message::Commit]);
+        assert_eq!(*answered.lock().unwrap(), 2);
+        assert!(matches!(shared.at_once(0, join(false)), AtOnce::Applied));
+        assert_eq!(*answered.lock().unwrap(), 3, "nothing to wait for");
+        *term.lock().unwrap() = 2;
+        assert!(matches!(shared.at_once(0, join(false)), AtOnce::Busy(_)), "these rooms are of another term");
+        shared.lock().unwrap().take();
+        assert!(matches!(shared.at_once(0, join(false)), AtOnce::Busy(_)), "it has ended");
+        assert_eq!(*answered.lock().unwrap(), 3);
     }
 
     #[test]

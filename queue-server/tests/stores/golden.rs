@@ -83,6 +83,7 @@ fn lay_down(dir: &Path, format: u64, text: &str) {
     transaction.commit().unwrap();
 }
 
-const GOLDEN: [(u64, &str); 1] = [(1, include_str!("golden/format-1.txt"))];
+const GOLDEN: [(u64, &str); 2] =
+    [(1, include_str!("golden/format-1.txt")), (2, include_str!("golden/format-2.txt"))];
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 const RECORDS: TableDefinition<'_, (&str, &[u8]), &[u8]> = TableDefinition::new("records");

@@ -44,6 +44,7 @@ fn settings() -> RoomSettings {
         poll_budget_per_s: 100,
         session_extensions_max: 10,
         sessions_per_buyer: None,
+        remembers_devices: true,
         phase: Phase::Open,
         opens_at: None,
         closes_at: None,

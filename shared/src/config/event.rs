@@ -38,6 +38,9 @@ pub struct EventConfig {
     pub session_extensions_max: u8,
     /// Sessions that one buyer may have in the event, one after another: 1 to 1,000; any number by default.
     pub sessions_per_buyer: Option<u32>,
+    /// A device without its ticket is told the place that it has, `true` by default; see
+    /// [`RoomSettings::remembers_devices`](crate::room::RoomSettings).
+    pub remembers_devices: bool,
     /// Opens without a line, which forms by itself when nine tenths of the capacity are inside.
     pub starts_in_passthrough: bool,
     /// When joining begins; from the start by default.
@@ -95,6 +98,7 @@ impl EventConfig {
         let session_extensions_max = section.number_or("session_extensions_max", 0..=100, 10);
         let sessions_per_buyer = section.optional("sessions_per_buyer");
         let sessions_per_buyer = sessions_per_buyer.and_then(|value| value.number(1..=1000));
+        let remembers_devices = section.optional("remember_devices").and_then(|value| value.boolean());
         let starts_in_passthrough = section.optional("passthrough").and_then(|value| value.boolean());
         let opens_at = section.optional("opens_at").and_then(|value| value.moment());
         let closes_at = section.optional("closes_at").and_then(|value| {
@@ -124,6 +128,7 @@ impl EventConfig {
             session_max,
             session_extensions_max: u8::try_from(session_extensions_max).unwrap_or(u8::MAX),
             sessions_per_buyer,
+            remembers_devices: remembers_devices.unwrap_or(true),
             starts_in_passthrough: starts_in_passthrough.unwrap_or(false),
             opens_at,
             closes_at,

@@ -58,7 +58,10 @@ impl Room {
                     room.sessions.put(place, session);
                 }
                 (RecordKey::Device(device), RecordValue::Device(visits)) => {
-                    room.devices.insert(device, visits);
+                    room.devices.restore(device, visits);
+                }
+                (RecordKey::Joined(lane, chunk), RecordValue::Joined(devices)) => {
+                    room.devices.restore_chunk(lane, chunk, &devices);
                 }
                 (RecordKey::Member(hash), RecordValue::Member(member)) => room.members.restore(hash, member),
                 (RecordKey::DeviceOfMember(device), RecordValue::DeviceOfMember(member)) => {
@@ -126,7 +129,7 @@ impl Room {
             keys.extend(lane.spent.chunks().map(|chunk| RecordKey::Spent(id, chunk)));
         }
         keys.extend(self.sessions.places().map(RecordKey::Session));
-        keys.extend(self.devices.keys().copied().map(RecordKey::Device));
+        keys.extend(self.devices.keys());
         keys.extend(self.members.keys());
         keys.extend(self.codes.keys());
         keys.extend(self.moves.keys());
@@ -151,7 +154,8 @@ impl Room {
                 words.iter().any(|&word| word != 0).then_some(RecordValue::Spent(words))
             }
             RecordKey::Session(place) => self.sessions.get(place).map(RecordValue::Session),
-            RecordKey::Device(device) => self.devices.get(&device).copied().map(RecordValue::Device),
+            RecordKey::Device(device) => self.devices.visits(device).map(RecordValue::Device),
+            RecordKey::Joined(lane, chunk) => self.devices.chunk(lane, chunk).map(RecordValue::Joined),
             RecordKey::Member(hash) => self.members.get(hash).cloned().map(RecordValue::Member),
             RecordKey::DeviceOfMember(device) => {
                 self.members.of_device(device).map(RecordValue::DeviceOfMember)

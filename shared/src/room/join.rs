@@ -143,7 +143,7 @@ impl Room {
 
     /// The live place of the presented ticket, else of the member, else of the device.
     fn live_place(&mut self, request: JoinRequest) -> Option<Joined> {
-        let of_device = self.devices.get(&request.device).map(|visits| visits.place(self.epoch));
+        let of_device = Some(self.devices.get(request.device).place(self.epoch));
         let of_device = of_device.filter(|&place| self.is_owner(place, request.device));
         let of_member = self.places_of(request.member);
         let ticket_device = request.presented_by.unwrap_or(request.device);

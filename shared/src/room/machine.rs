@@ -6,6 +6,7 @@ use super::{
     codes::Codes,
     cohorts::TurnAge,
     control::{Control, Log},
+    devices::Devices,
     doorstep::Doorstep,
     ended::EndedFeed,
     lane::{Lane, Standing},
@@ -16,7 +17,6 @@ use super::{
     sessions::Sessions,
     spent::SpentBits,
     status::newcomer_asks_after,
-    visits::Visits,
 };
 use crate::{
     ids::{DeviceHash, Epoch, LaneId, Place, TicketNumber},
@@ -25,7 +25,6 @@ use crate::{
     wire::{EndedPage, Phase},
 };
 use core::time::Duration;
-use std::collections::BTreeMap;
 
 /// The queue of one event.
 ///
@@ -40,7 +39,7 @@ pub struct Room {
     pub(super) lanes: Vec<Lane>,
     pub(super) sessions: Sessions,
     pub(super) ended: EndedFeed,
-    pub(super) devices: BTreeMap<DeviceHash, Visits>,
+    pub(super) devices: Devices,
     pub(super) members: Members,
     pub(super) codes: Codes,
     pub(super) moves: Moves,
@@ -80,16 +79,16 @@ const TICK_MAX: Duration = Duration::from_secs(2);
 impl Room {
     /// An empty room in its first epoch.
     pub fn new(settings: RoomSettings) -> Self {
-        let lanes = settings.lanes.iter().map(|_| Lane::new()).collect();
+        let lanes: Vec<Lane> = settings.lanes.iter().map(|_| Lane::new()).collect();
         let phase = if settings.opens_at.is_some() { Phase::Scheduled } else { settings.phase };
         Self {
             settings,
             epoch: Epoch(1),
             clock: RoomClock::default(),
+            devices: Devices::new(lanes.len()),
             lanes,
             sessions: Sessions::default(),
             ended: EndedFeed::default(),
-            devices: BTreeMap::new(),
             members: Members::default(),
             codes: Codes::default(),
             moves: Moves::default(),
@@ -247,14 +246,16 @@ impl Room {
         self.control.capacity.unwrap_or(self.settings.capacity)
     }
 
+    /// Whoever asks with this device and without a ticket is told this place.
+    pub(super) fn remember(&mut self, device: DeviceHash, place: Place) {
+        if self.settings.remembers_devices {
+            self.devices.set_place(device, place.lane, place.number, &mut self.changes);
+        }
+    }
+
     fn forget_place_of(&mut self, device: DeviceHash, place: Place) {
-        let Some(visits) = self.devices.get_mut(&device) else { return };
-        if (visits.lane, visits.number) == (place.lane, place.number) {
-            visits.forget_place();
-            if visits.sessions == 0 {
-                self.devices.remove(&device);
-            }
-            self.changes.lazily(RecordKey::Device(device));
+        if self.devices.get(device).place(self.epoch) == place {
+            self.devices.forget_place(device, &mut self.changes);
         }
     }
 

@@ -3,12 +3,7 @@
 //! A proof never improves a place: whoever has one keeps it. A member without one on this device is told the place that they
 //! have on another. Whoever got several before the proof, on several devices, enters by one of them, and gives up the others with it.
 
-use super::{
-    Room,
-    join::JoinRequest,
-    record::RecordKey,
-    visits::{Member, Visits},
-};
+use super::{Room, join::JoinRequest, record::RecordKey, visits::Member};
 use crate::ids::{DeviceHash, LaneId, MemberHash, Place, TicketNumber};
 use std::collections::BTreeMap;
 
@@ -55,7 +50,7 @@ impl Members {
 impl Room {
     /// How many sessions the buyer has had, counted by device or by member, whichever is more.
     pub(super) fn sessions_had(&self, request: &JoinRequest) -> u32 {
-        let of_device = self.devices.get(&request.device).map_or(0, |visits| visits.sessions);
+        let of_device = self.devices.get(request.device).sessions;
         let member = request.member.or_else(|| self.members.of_device(request.device));
         let of_member =
             member.and_then(|member| self.members.get(member)).map_or(0, |member| member.sessions);
@@ -71,9 +66,7 @@ impl Room {
 
     /// The buyer's place is `place`, whichever way they ask for it from now on.
     pub(super) fn note_place(&mut self, request: &JoinRequest, place: Place) {
-        let visits = self.devices.entry(request.device).or_default();
-        *visits = Visits { lane: place.lane, number: place.number, ..*visits };
-        self.changes.lazily(RecordKey::Device(request.device));
+        self.remember(request.device, place);
         let Some(hash) = request.member else { return };
         let live: Vec<Place> =
             self.places_of(Some(hash)).into_iter().filter(|&place| self.is_live(place)).collect();
@@ -90,9 +83,7 @@ impl Room {
     /// Counts the session that `device` has just begun in `place`. A member gives up their other places with it.
     pub(super) fn count_visit(&mut self, device: DeviceHash, place: Place) {
         // The visit counts whether or not the room still knew the device.
-        let visits = self.devices.entry(device).or_default();
-        visits.sessions = visits.sessions.saturating_add(1);
-        self.changes.lazily(RecordKey::Device(device));
+        self.devices.count_session(device, &mut self.changes);
         let Some(hash) = self.members.of_device(device) else { return };
         for other in self.places_of(Some(hash)) {
             if other != place && self.sessions.get(other).is_none() {

@@ -1,6 +1,6 @@
 //! A place goes from one device to another by a code that works once: it moves, and never is in two places.
 
-use super::{Joined, Room, record::RecordKey, visits::Visits};
+use super::{Joined, Room, record::RecordKey};
 use crate::{
     ids::{CodeHash, DeviceHash, Place},
     time::Timestamp,
@@ -105,8 +105,7 @@ impl Room {
         self.expire_sessions(now);
         let offer = self.moves.offers.get(&code).copied();
         let (_, place) = offer.filter(|(until, _)| *until > now).ok_or(MoveRefusal::CodeUnknown)?;
-        let visits = self.devices.get(&device).copied().unwrap_or_default();
-        let other = visits.place(self.epoch);
+        let other = self.devices.get(device).place(self.epoch);
         if self.sessions.get(place).is_some() || self.sessions.get(other).is_some() {
             return Err(MoveRefusal::Inside);
         }
@@ -117,9 +116,8 @@ impl Room {
         if other != place && self.is_live(other) {
             self.give_up(other);
         }
-        self.devices.insert(device, Visits { lane: place.lane, number: place.number, ..visits });
+        self.remember(device, place);
         self.moves.owners.insert(place, device);
-        self.changes.lazily(RecordKey::Device(device));
         self.changes.lazily(RecordKey::MovedPlace(place));
         self.changes.before_reply();
         let serving_number = self.serving_number(place.lane);

@@ -101,10 +101,7 @@ impl Room {
             self.changes.lazily(RecordKey::Lane(id));
             self.changes.lazily(RecordKey::Ahead(id));
         }
-        for (&device, visits) in &mut self.devices {
-            visits.forget_place();
-            self.changes.lazily(RecordKey::Device(device));
-        }
+        self.devices.forget_places(&mut self.changes);
         let places: Vec<Place> =
             self.codes.places().filter(|&place| self.sessions.get(place).is_none()).collect();
         for place in places {
@@ -114,7 +111,6 @@ impl Room {
         for key in self.members.keys() {
             self.changes.lazily(key);
         }
-        self.devices.retain(|_, visits| visits.sessions > 0);
         self.doorstep = Doorstep::default();
         self.expected = 0;
         self.changes.lazily(RecordKey::Room);

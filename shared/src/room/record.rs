@@ -5,6 +5,7 @@ use super::{
     clock::RoomClock,
     code::Code,
     control::Control,
+    devices::Chunk,
     ended::EndedEntry,
     line::Line,
     visits::{Member, Visits},
@@ -27,7 +28,7 @@ pub enum RecordKey {
     Session(Place),
     /// One chunk of the spent bits of a lane.
     Spent(LaneId, u64),
-    /// The place of a device.
+    /// The sessions of a device, and its place where no list has it.
     Device(DeviceHash),
     /// An entry of the ended feed.
     Ended(u64),
@@ -47,6 +48,8 @@ pub enum RecordKey {
     PlaceByCode(Place),
     /// Whose device a place has moved to.
     MovedPlace(Place),
+    /// One chunk of the list of a lane: who joined as which number.
+    Joined(LaneId, u64),
 }
 
 /// The content of one record.
@@ -80,6 +83,8 @@ pub enum RecordValue {
     PlaceByCode(CodeHash),
     /// Of [`RecordKey::MovedPlace`].
     MovedPlace(DeviceHash),
+    /// Of [`RecordKey::Joined`].
+    Joined(Chunk),
 }
 
 /// The room's own record.

@@ -22,6 +22,9 @@ pub struct RoomSettings {
     pub session_extensions_max: u8,
     /// Sessions that one buyer may have in the event, one after another; `None`: any number.
     pub sessions_per_buyer: Option<u32>,
+    /// A device without its ticket is told the place that it has. Without this memory a waiting buyer costs 4 bytes instead of some 20, and
+    /// who loses the ticket begins anew.
+    pub remembers_devices: bool,
     /// What the room opens in: [`Phase::Open`], or [`Phase::Passthrough`].
     pub phase: Phase,
     /// When it opens by itself; `None`: it is open from the start.

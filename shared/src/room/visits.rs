@@ -20,7 +20,7 @@ impl Visits {
     }
 
     pub(super) fn forget_place(&mut self) {
-        self.number = TicketNumber(0);
+        (self.lane, self.number) = (LaneId::default(), TicketNumber(0));
     }
 }
 

@@ -34,12 +34,16 @@ pub(super) fn of_tickets(tickets: &[String], method: &str, path: &str) -> Vec<Re
     tickets.iter().map(|ticket| Request::new(method, path, &field(ticket), "")).collect()
 }
 
-/// Makes room for everybody, and waits until so many numbers are called.
-pub(super) async fn call(fleet: &Fleet, key: &str, capacity: u32, last: usize) -> Result<()> {
+/// Sets the capacity, and waits until so many numbers are called.
+pub(super) async fn call(fleet: &Fleet, key: &str, capacity: usize, last: usize) -> Result<()> {
     let mut wire = Wire::connect(fleet.addresses[0]).await?;
     let fields = format!("authorization: Bearer {key}\r\ncontent-type: application/json\r\n");
-    let order =
-        Request::new("POST", "/v1/events/drop/actions", &fields, &format!("{{\"capacity\":{capacity}}}"));
+    let order = Request::new(
+        "POST",
+        "/v1/events/drop/actions",
+        &fields,
+        &format!("{{\"action\":{{\"capacity\":{capacity}}}}}"),
+    );
     let answer = wire.ask(&order).await?;
     ensure!(answer.status == 200, "{}", String::from_utf8_lossy(&answer.body));
     let asked = Instant::now();

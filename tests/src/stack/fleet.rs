@@ -32,6 +32,8 @@ pub struct FleetSetup {
     pub skewed: bool,
     /// An edge stands in front of them.
     pub edge: bool,
+    /// Compiled as they are deployed, to be measured.
+    pub optimised: bool,
 }
 
 /// The servers, running. They are dropped before their directory.
@@ -62,6 +64,7 @@ impl FleetSetup {
             env: Vec::new(),
             skewed: false,
             edge: false,
+            optimised: false,
         })
     }
 }
@@ -71,6 +74,8 @@ impl Fleet {
     pub async fn start(setup: FleetSetup) -> Result<Self> {
         let program = if setup.plant.is_some() || setup.skewed {
             programs::planted_queue_server()?
+        } else if setup.optimised {
+            programs::optimised_queue_server()?
         } else {
             programs::queue_server()?
         };

@@ -45,6 +45,11 @@ pub fn queue_server() -> Result<PathBuf> {
     program("debug/fairgate", "cargo xtask build")
 }
 
+/// The queue server alone, as it is deployed.
+pub fn optimised_queue_server() -> Result<PathBuf> {
+    program("release/fairgate", "cargo xtask load")
+}
+
 /// The queue server alone, with faults compiled in.
 pub fn planted_queue_server() -> Result<PathBuf> {
     program("plant/fairgate", "cargo xtask build --plant")

@@ -20,6 +20,7 @@ async fn a_foreign_format_is_left_alone_and_so_is_the_lead() {
     let (store, room) = open(&redis);
     let joined = when_it_leads(&room).await;
     store.close().await;
+    let ours = read(&mut wire, HEAD).await["format"].clone();
     let mut set = redis::cmd("HSET");
     let _: u64 = set.arg(HEAD).arg("format").arg(99).query_async(&mut wire).await.unwrap();
     let before = read(&mut wire, HEAD).await;
@@ -37,7 +38,7 @@ async fn a_foreign_format_is_left_alone_and_so_is_the_lead() {
     assert_eq!(lease, None, "whoever can read the rooms need not wait");
 
     let mut set = redis::cmd("HSET");
-    let _: u64 = set.arg(HEAD).arg("format").arg(1).query_async(&mut wire).await.unwrap();
+    let _: u64 = set.arg(HEAD).arg("format").arg(ours).query_async(&mut wire).await.unwrap();
     let (able, room) = open(&redis);
     assert_eq!(when_it_leads(&room).await, joined, "the same place as before");
     able.close().await;

@@ -31,6 +31,7 @@ pub(crate) fn settings() -> RoomSettings {
         poll_budget_per_s: 100,
         session_extensions_max: 10,
         sessions_per_buyer: None,
+        remembers_devices: true,
         phase: Phase::Open,
         opens_at: None,
         closes_at: None,

@@ -38,9 +38,6 @@ enum Task {
     Rush(tests::rush::Options),
     Chaos(tests::chaos::Options),
     Load(tests::load::Options),
-    /// One bare handler, to be measured beside the queue server
-    #[command(hide = true)]
-    LoadBare(tests::load::BareOptions),
     Simulate(simulate::Options),
     Conform(conform::Options),
     /// Build the Worker into target/edge and the queue server
@@ -78,7 +75,6 @@ fn run(task: &Task) -> Result<()> {
         Task::Rush(options) => rush::run(&progress, options),
         Task::Chaos(options) => chaos::run(&progress, options),
         Task::Load(options) => load::run(&progress, options),
-        Task::LoadBare(options) => load::serve_bare(options),
         Task::Simulate(options) => simulate::run(&progress, options),
         Task::Bench(options) => bench::run(&progress, options),
         Task::Conform(options) => conform::run(&progress, options),

@@ -30,6 +30,13 @@ pub(crate) fn build(progress: &Progress, faults: Faults) -> Result<PathBuf> {
     }
 }
 
+/// Builds the queue server as it is deployed, and the cheapest server of its kind, whose program is returned.
+pub(crate) fn build_optimised(progress: &Progress) -> Result<PathBuf> {
+    let mut cargo = workspace::cargo(&["build", "--release", PACKAGE, "--bins", "--example=bare"]);
+    progress.run("build the queue server as it is deployed", &mut cargo)?;
+    Ok(workspace::target().join("release/examples/bare"))
+}
+
 const PACKAGE: &str = "--package=fairgate-queue-server";
 
 /// Named too, so that cargo chooses the features of dependencies as it did for this program, and compiles none of them again.

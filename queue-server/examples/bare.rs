@@ -1,26 +1,32 @@
-//! The cheapest server of the same kind: Axum with one handler, alone or with one script on Redis behind it.
+//! The cheapest server of the same kind: Axum with one handler, alone or with one script on Redis behind it. `cargo xtask load` measures the
+//! queue server beside it.
 
 use anyhow::Result;
-use axum::extract::State;
-use axum::http::StatusCode;
-use axum::routing::{get, post};
-use axum::{Json, Router};
-use redis::Script;
-use redis::aio::MultiplexedConnection;
+use axum::{
+    Json, Router,
+    extract::State,
+    http::StatusCode,
+    routing::{get, post},
+};
+use clap::Parser;
+use redis::{Script, aio::MultiplexedConnection};
 use serde_json::{Value, json};
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 use tokio::net::TcpListener;
 
-/// Serve one handler, to be measured beside the queue server
-#[derive(Clone, Debug, clap::Args)]
-pub struct BareOptions {
+#[derive(Parser)]
+struct Arguments {
     #[arg(long)]
-    pub listen: SocketAddr,
+    listen: SocketAddr,
     /// Runs one script here for each request
     #[arg(long)]
-    pub redis: Option<String>,
+    redis: Option<String>,
 }
 
 #[derive(Clone)]
@@ -31,16 +37,18 @@ struct Bare {
 }
 
 /// Answers until it is killed.
-pub async fn serve(options: &BareOptions) -> Result<()> {
-    let redis = match &options.redis {
+#[tokio::main]
+async fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let redis = match arguments.redis {
         None => None,
-        Some(url) => Some(redis::Client::open(url.as_str())?.get_multiplexed_async_connection().await?),
+        Some(url) => Some(redis::Client::open(url)?.get_multiplexed_async_connection().await?),
     };
     let script = Arc::new(Script::new("return redis.call('INCR', KEYS[1])"));
     let bare = Bare { redis, script, count: Arc::default() };
     let router =
         Router::new().route("/", post(join)).route("/readyz", get(|| async { "ready" })).with_state(bare);
-    axum::serve(TcpListener::bind(options.listen).await?, router).await?;
+    axum::serve(TcpListener::bind(arguments.listen).await?, router).await?;
     Ok(())
 }
 
