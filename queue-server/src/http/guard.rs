@@ -1,6 +1,9 @@
 //! What holds for every request: a bound on how many run at once, a time budget, and a count of how they ended.
 
-use super::call::{About, body_bytes_max};
+use super::{
+    call::{About, body_bytes_max},
+    pressure::Pressure,
+};
 use crate::app::App;
 use axum::{
     body::{Body, HttpBody, to_bytes},
@@ -59,6 +62,7 @@ pub(super) struct Guard {
     pub(super) app: Arc<App>,
     pub(super) calls: Semaphore,
     pub(super) joins: Semaphore,
+    pub(super) pressure: Arc<Pressure>,
     pub(super) body_time_max: Duration,
 }
 
@@ -83,10 +87,12 @@ impl Guard {
     async fn run(&self, request: Request, next: Next) -> Result<Response, Reason> {
         // A body that is slow to arrive takes no place from others.
         let _permit = if is_join(&self.app, &request) {
-            Some(self.joins.try_acquire().map_err(|_| {
+            let permit = self.joins.try_acquire().ok().filter(|_| self.pressure.takes_join());
+            if permit.is_none() {
                 self.app.metrics.note_shed_join();
-                Reason::Overloaded
-            })?)
+                return Err(Reason::Overloaded);
+            }
+            permit
         } else {
             None
         };

@@ -13,6 +13,7 @@ mod operator;
 mod ops;
 mod origins;
 mod presented;
+mod pressure;
 mod reply;
 mod session;
 mod ticket;
@@ -24,6 +25,7 @@ use axum::{
     routing::{get, post},
 };
 use guard::Guard;
+use pressure::Pressure;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -41,6 +43,7 @@ pub fn router_for(app: Arc<App>, bounds: Bounds) -> Router {
         app: Arc::clone(&app),
         calls: Semaphore::new(bounds.calls_max),
         joins: Semaphore::new(bounds.joins_max),
+        pressure: Pressure::watched(),
         body_time_max: bounds.body_time_max,
     });
     let router = Router::new()

@@ -3,7 +3,7 @@
 use super::crowd::Crowd;
 use super::ground::{Ground, SERVERS};
 use crate::proxy::Weather;
-use crate::stack::fleet::{Fleet, FleetSetup};
+use crate::stack::fleet::{Build, Fleet, FleetSetup};
 use anyhow::{Context, Result};
 use fastrand::Rng;
 use std::time::Duration;
@@ -93,7 +93,7 @@ impl Scenario {
         setup.servers = if is_alone { 1 } else { SERVERS };
         setup.wires = ground.wires();
         setup.replicas = u32::from(self == Self::FailoverWithLeader);
-        setup.skewed = self.is_skewed();
+        setup.build = if self.is_skewed() { Build::Planted } else { Build::Tested };
         setup.edge = self.has_edge();
     }
 

@@ -2,6 +2,7 @@
 
 use super::wire::{Request, Wire};
 use anyhow::Result;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,13 +15,18 @@ use tokio::time::sleep_until;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
     latencies: Vec<Duration>,
-    pub(super) refused: usize,
+    /// How many were refused, by status; 0: the connection broke off.
+    refusals: BTreeMap<u16, usize>,
     pub(super) took: Duration,
 }
 
 impl Outcome {
     pub(super) fn good(&self) -> usize {
         self.latencies.len()
+    }
+
+    pub(super) fn refused(&self) -> usize {
+        self.refusals.values().sum()
     }
 
     pub(super) fn per_s(&self) -> f64 {
@@ -38,9 +44,9 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:>7.0}/s, {} refused; p50 {:.1?}, p90 {:.1?}, p99 {:.1?}, p99.9 {:.1?}",
+            "{:>7.0}/s, refused by status: {:?}; p50 {:.1?}, p90 {:.1?}, p99 {:.1?}, p99.9 {:.1?}",
             self.per_s(),
-            self.refused,
+            self.refusals,
             self.of_thousand(500),
             self.of_thousand(900),
             self.of_thousand(990),
@@ -80,6 +86,19 @@ pub(super) async fn exactly(
     run(address, Arc::new(vec![request]), None, Ends { count, after: Duration::MAX }, connections).await
 }
 
+/// The same in a thread of its own, so that a flood which this program sends meanwhile holds up no request of it.
+pub(super) async fn open_loop_aside(
+    address: SocketAddr,
+    requests: Arc<Vec<Request>>,
+    per_s: u32,
+    connections: usize,
+) -> Result<Outcome> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let count = requests.len();
+    let run = move || runtime.block_on(open_loop(address, requests, per_s, count, connections));
+    tokio::task::spawn_blocking(run).await?
+}
+
 #[derive(Clone, Copy)]
 struct Ends {
     count: usize,
@@ -108,7 +127,9 @@ async fn run(
     for outcome in callers.join_all().await {
         let outcome = outcome?;
         all.latencies.extend(outcome.latencies);
-        all.refused += outcome.refused;
+        for (status, count) in outcome.refusals {
+            *all.refusals.entry(status).or_default() += count;
+        }
     }
     all.took = started.elapsed();
     all.latencies.sort_unstable();
@@ -140,9 +161,9 @@ impl Caller {
             };
             match self.wire.ask(&self.requests[nth % self.requests.len()]).await {
                 Ok(answer) if answer.status < 300 => outcome.latencies.push(due.elapsed()),
-                Ok(_) => outcome.refused += 1,
+                Ok(answer) => *outcome.refusals.entry(answer.status).or_default() += 1,
                 Err(_) => {
-                    outcome.refused += 1;
+                    *outcome.refusals.entry(0).or_default() += 1;
                     self.wire = Wire::connect(self.address).await?;
                 }
             }

@@ -3,10 +3,10 @@
 use super::line::{TICKET, call, join, of_tickets, waiting};
 use super::mark::{Mark, Report};
 use super::memory;
-use super::open_loop::{Outcome, closed_loop, open_loop};
+use super::open_loop::{Outcome, closed_loop, open_loop, open_loop_aside};
 use super::wire::Request;
 use crate::redis::RedisServer;
-use crate::stack::fleet::{Fleet, FleetSetup};
+use crate::stack::fleet::{Build, Fleet, FleetSetup};
 use crate::stack::process::Process;
 use crate::stack::{free_addresses, run_dir::RunDir};
 use anyhow::{Context, Result};
@@ -141,11 +141,11 @@ impl<T: Fn(&str)> Load<'_, T> {
         let checks = Arc::new(checks(&key));
         self.tell("limit checks", &open_loop(address, checks, gently, rate * seconds, CONNECTIONS).await?);
 
-        // Room for the tickets, and a line behind them: whoever joins in the flood waits.
-        call(&fleet, &key, tickets.len(), tickets.len()).await?;
+        // Room for the tickets and for the one who is inside, and a line behind them: whoever joins in the flood waits.
+        call(&fleet, &key, tickets.len() + 1, tickets.len() + 1).await?;
         let redeem = |tickets: &[String]| Arc::new(of_tickets(tickets, "POST", REDEEM));
         let (first, second) = tickets.split_at(count.min(tickets.len()));
-        let alone = open_loop(address, redeem(first), REDEMPTIONS_PER_S, first.len(), REDEEMERS).await?;
+        let alone = open_loop_aside(address, redeem(first), REDEMPTIONS_PER_S, REDEEMERS).await?;
         self.tell("redemptions", &alone);
         let flood = open_loop(
             address,
@@ -154,14 +154,14 @@ impl<T: Fn(&str)> Load<'_, T> {
             usize::try_from(joins_per_s)? * 2 * seconds,
             FLOOD_CONNECTIONS,
         );
-        let redeemed = open_loop(address, redeem(second), REDEMPTIONS_PER_S, second.len(), REDEEMERS);
+        let redeemed = open_loop_aside(address, redeem(second), REDEMPTIONS_PER_S, REDEEMERS);
         let (flood, redeemed) = tokio::join!(flood, redeemed);
         let (flood, redeemed) = (flood?, redeemed?);
         self.tell("joins at twice what it takes", &flood);
         self.tell("redemptions meanwhile", &redeemed);
         let ratio = redeemed.of_thousand(990).as_secs_f64() / alone.of_thousand(990).as_secs_f64();
         self.report.mark("p99 of redemptions, flooded to alone", ratio, Mark::AtMost(10.0));
-        let lost = f64::from(u32::try_from(redeemed.refused)?);
+        let lost = f64::from(u32::try_from(redeemed.refused())?);
         self.report.mark("redemptions lost in the flood", lost, Mark::AtMost(0.0));
         Ok(())
     }
@@ -181,7 +181,7 @@ impl Setup {
         let _: String = redis.ask(&["FLUSHALL"]).await?;
         let mut setup = FleetSetup::demo(redis.url())?;
         (setup.servers, setup.embedded) = (1, self.kind == StoreKind::Embedded);
-        setup.optimised = true;
+        setup.build = Build::Deployed;
         setup.config.event("drop", "capacity", self.capacity)?;
         setup.config.event("drop", "admission_rate_per_s", 100_000)?;
         setup.config.event("drop", "pass_life_s", 3_600)?;

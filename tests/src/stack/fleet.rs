@@ -28,12 +28,20 @@ pub struct FleetSetup {
     pub plant: Option<&'static str>,
     /// More of every server's environment.
     pub env: Vec<(&'static str, String)>,
-    /// Servers whose clocks can be shifted; the programs must be built with planted faults.
-    pub skewed: bool,
+    pub build: Build,
     /// An edge stands in front of them.
     pub edge: bool,
-    /// Compiled as they are deployed, to be measured.
-    pub optimised: bool,
+}
+
+/// How the servers are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Build {
+    /// As for every test.
+    Tested,
+    /// With planted faults, and clocks that can be shifted.
+    Planted,
+    /// As they are deployed, to be measured.
+    Deployed,
 }
 
 /// The servers, running. They are dropped before their directory.
@@ -62,9 +70,8 @@ impl FleetSetup {
             embedded: false,
             plant: None,
             env: Vec::new(),
-            skewed: false,
+            build: Build::Tested,
             edge: false,
-            optimised: false,
         })
     }
 }
@@ -72,12 +79,10 @@ impl FleetSetup {
 impl Fleet {
     /// Starts them and waits until one leads and all are ready.
     pub async fn start(setup: FleetSetup) -> Result<Self> {
-        let program = if setup.plant.is_some() || setup.skewed {
-            programs::planted_queue_server()?
-        } else if setup.optimised {
-            programs::optimised_queue_server()?
-        } else {
-            programs::queue_server()?
+        let program = match setup.build {
+            Build::Tested if setup.plant.is_none() => programs::queue_server()?,
+            Build::Tested | Build::Planted => programs::planted_queue_server()?,
+            Build::Deployed => programs::optimised_queue_server()?,
         };
         let dir = RunDir::create("fleet")?;
         let addresses = free_addresses(setup.servers)?;
