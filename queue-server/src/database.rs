@@ -55,13 +55,16 @@ pub(crate) fn opener(data_dir: &Path, file_name: &str) -> Opener {
     Box::new(move || {
         let unwritable = |error| OpenError::Unwritable { path: data_dir.display().to_string(), error };
         data_dir::make(&data_dir).and_then(|()| data_dir::open(&path)).map_err(unwritable)?;
-        Database::create(&path).map_err(|error| match error {
+        Database::builder().set_cache_size(CACHE_BYTES).create(&path).map_err(|error| match error {
             DatabaseError::DatabaseAlreadyOpen => OpenError::Locked { path: data_dir.display().to_string() },
             DatabaseError::Storage(StorageError::Io(source)) if !is_damage(&source) => unwritable(source),
             other => OpenError::Damaged { path: path.clone(), error: Box::new(other.into()) },
         })
     })
 }
+
+/// A file's pages in memory. What is asked lies in rooms and tables; the file is read when a process starts, and written from then on.
+const CACHE_BYTES: usize = 16 << 20;
 
 /// What is there can be read and is no database, or less of one than there was.
 fn is_damage(error: &io::Error) -> bool {
