@@ -5,7 +5,7 @@ use super::{
     clock::RoomClock,
     code::Code,
     control::Control,
-    devices::Chunk,
+    devices::list::Chunk,
     ended::EndedEntry,
     line::Line,
     visits::{Member, Visits},

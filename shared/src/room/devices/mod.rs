@@ -5,9 +5,7 @@
 //! place that more than one device knows.
 
 mod index;
-mod list;
-
-pub(super) use list::Chunk;
+pub(super) mod list;
 
 use super::{
     record::{ChangeLog, RecordKey},
@@ -18,7 +16,7 @@ use crate::{
     limiter::key::fold,
 };
 use index::{Entry, Index};
-use list::List;
+use list::{Chunk, List};
 use std::collections::BTreeMap;
 
 /// The devices of a room. A waiting one takes 8 bytes in a list, and 7 to find it there.
