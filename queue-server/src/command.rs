@@ -7,7 +7,7 @@ use crate::{
     serve::{self, ServeOptions},
     store_command::StoreAction,
 };
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand};
 use shared::{
     config::{Config, StoreConfig},
@@ -126,6 +126,11 @@ enum KeysAction {
 }
 
 impl Command {
+    /// Whether it runs a server, instead of saying something.
+    pub fn serves(&self) -> bool {
+        matches!(self.action, Action::Serve(_))
+    }
+
     /// Carries it out, and returns what it has to print.
     pub fn run(self) -> Result<String> {
         match self.action {
@@ -177,7 +182,7 @@ fn check(path: &Path, before: Option<&Path>) -> Result<String> {
 }
 
 fn rotate(data_dir: &Path, at_once: bool) -> Result<String> {
-    let mut keys = existing_keys(data_dir)?;
+    let mut keys = KeyFile::existing(data_dir)?;
     let PreparedKey { id, signs } =
         keys.rotate(at_once).context("retire the oldest key first: `fairgate keys retire <id>`")?;
     keys.save(data_dir)?;
@@ -195,20 +200,12 @@ fn rotate(data_dir: &Path, at_once: bool) -> Result<String> {
 }
 
 fn retire(data_dir: &Path, id: u8) -> Result<String> {
-    let mut keys = existing_keys(data_dir)?;
+    let mut keys = KeyFile::existing(data_dir)?;
     keys.retire(KeyId(id)).context("this key cannot be retired")?;
     keys.save(data_dir)?;
     Ok(format!(
         "Key {id} is retired. Restart the server and give every edge its keys (`fairgate edge-keys`).\n"
     ))
-}
-
-/// A rotation of keys that are not there would make them, and void whatever was signed with lost ones.
-fn existing_keys(data_dir: &Path) -> Result<KeyFile> {
-    if !data_dir.join("keys.toml").exists() {
-        bail!("{} holds no keys.toml; name the data directory with --data-dir", data_dir.display());
-    }
-    Ok(KeyFile::open(data_dir)?)
 }
 
 /// The configuration, and the text of its file.

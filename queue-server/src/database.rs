@@ -27,6 +27,8 @@ pub enum OpenError {
          directory with --data-dir; nothing was changed"
     )]
     ForeignFormat { found: u64, known: u64 },
+    #[error("it holds no rooms")]
+    NoRooms,
     #[error("the store cannot be read: {0}; restore it from a backup")]
     Record(#[from] RecordError),
     #[error(

@@ -181,4 +181,4 @@ fn is_request_id(id: &str) -> bool {
 
 const EDGE_SIGNATURE: HeaderName = HeaderName::from_static("fairgate-edge");
 const CLIENT_IP: HeaderName = HeaderName::from_static("fairgate-client-ip");
-const REQUEST_ID: HeaderName = HeaderName::from_static("fairgate-request-id");
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("fairgate-request-id");

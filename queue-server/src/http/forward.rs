@@ -4,6 +4,7 @@
 use super::{
     call::{body_bytes_max, refuse},
     guard::RouteName,
+    traced,
 };
 use crate::{
     app::App,
@@ -56,6 +57,7 @@ async fn send(peers: &Peers, leader: &str, parts: &Parts, body: reqwest::Body) -
     let mut request = reqwest::Request::new(parts.method.clone(), url);
     *request.headers_mut() = passed_on(&parts.headers);
     request.headers_mut().insert(FORWARDED, HeaderValue::from_static("1"));
+    traced::pass_on(request.headers_mut());
     *request.body_mut() = Some(body);
     let answer = peers.forward(leader, request).await?;
     let (status, headers) = (answer.status(), passed_on(answer.headers()));

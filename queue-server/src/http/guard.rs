@@ -3,6 +3,7 @@
 use super::{
     call::{About, body_bytes_max},
     pressure::Pressure,
+    traced,
 };
 use crate::app::App;
 use axum::{
@@ -19,6 +20,7 @@ use shared::http::{
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::Semaphore, time::timeout};
+use tracing::Instrument;
 
 /// Most requests at once; one more is refused at once instead of waiting.
 pub const CALLS_MAX: usize = 4_096;
@@ -69,20 +71,22 @@ pub(super) struct Guard {
 pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
     let about = About::of(request.headers());
     request.extensions_mut().insert(about.clone());
-    let answer = match guard.calls.try_acquire() {
-        Err(_) => Err(Reason::Overloaded),
-        Ok(_permit) => match with_body(request, guard.body_time_max).await {
-            Ok(request) => guard.run(request, next).await,
-            Err(reason) => Err(reason),
-        },
-    };
+    let span = traced::begin(&request);
+    let answer = guard.answer(request, next).instrument(span.clone()).await;
     let response = answer.unwrap_or_else(|reason| about.refuse(reason));
     let route = response.extensions().get::<RouteName>().map_or("other", |name| name.0);
+    traced::end(&span, route, &response);
     guard.app.metrics.note_request(route, response.status().as_u16());
     response
 }
 
 impl Guard {
+    async fn answer(&self, request: Request, next: Next) -> Result<Response, Reason> {
+        let _permit = self.calls.try_acquire().map_err(|_| Reason::Overloaded)?;
+        let request = with_body(request, self.body_time_max).await?;
+        self.run(request, next).await
+    }
+
     /// Answers a request that has arrived whole, within its time.
     async fn run(&self, request: Request, next: Next) -> Result<Response, Reason> {
         // A body that is slow to arrive takes no place from others.

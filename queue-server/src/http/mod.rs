@@ -17,6 +17,7 @@ mod pressure;
 mod reply;
 mod session;
 mod ticket;
+mod traced;
 mod wait_page;
 
 use crate::app::App;

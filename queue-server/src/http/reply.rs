@@ -74,7 +74,10 @@ pub(super) fn place(
                 snapshot(room)?.snapshot.clone().after_calls(told.place.lane, told.serving_number);
             let behind = room.oldest_in_use();
             let behind = behind.as_ref().map(|behind| &behind.snapshot);
-            let status = status_at_join(&now_called, behind, told.place, call.now, call.language());
+            // A session outlives the epoch of its ticket.
+            let epoch = if pass.is_some() { now_called.epoch } else { told.place.epoch };
+            let place = Place { epoch, ..told.place };
+            let status = status_at_join(&now_called, behind, place, call.now, call.language());
             let mut status = status.ok_or_else(|| Refusal::new(Reason::TicketVoid))?;
             if pass.is_some() {
                 // The snapshot is older than the session and may not know that this number was called.

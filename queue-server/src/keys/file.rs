@@ -28,6 +28,8 @@ pub enum KeyFileError {
     Io { action: &'static str, path: PathBuf, error: io::Error },
     #[error("{path} is not a key file of Fairgate; restore it from a backup, or remove it to void all tickets", path = path.display())]
     Unreadable { path: PathBuf },
+    #[error("{dir} holds no keys.toml; name the data directory with --data-dir", dir = dir.display())]
+    Missing { dir: PathBuf },
     #[error("other users of this machine may read {path}: run `chmod 600 {path}`, and `fairgate keys rotate` where one of them may have", path = path.display())]
     OpenToOthers { path: PathBuf },
     #[error("{0}")]
@@ -58,6 +60,14 @@ impl KeyFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Self::create(data_dir),
             Err(error) => Err(KeyFileError::Io { action: "read", path, error }),
         }
+    }
+
+    /// Reads the keys of `data_dir`, for what would void lost ones if it made new ones.
+    pub fn existing(data_dir: &Path) -> Result<Self, KeyFileError> {
+        if !path_in(data_dir).exists() {
+            return Err(KeyFileError::Missing { dir: data_dir.to_owned() });
+        }
+        Self::open(data_dir)
     }
 
     /// Everything symmetric.

@@ -7,7 +7,7 @@ use shared::{
 };
 
 /// Everything that is kept of one room.
-pub(super) type Records = Vec<(RecordKey, RecordValue)>;
+pub(crate) type Records = Vec<(RecordKey, RecordValue)>;
 
 /// A file as it was at one moment.
 pub(super) type Frozen = redb::ReadTransaction;

@@ -12,8 +12,8 @@ mod writer;
 
 pub use crate::database::{OpenError, Opener};
 pub use embedded::EmbeddedStore;
-pub(crate) use embedded::{Freezer, copy_of_frozen, copy_of_stopped, embedded_records, set_aside};
-pub(crate) use keep::Mandate;
+pub(crate) use embedded::{Freezer, Restored, copy_of_frozen, copy_of_stopped, embedded_records, set_aside};
+pub(crate) use keep::{Mandate, Records};
 pub use kept::{HostedRoom, KeptRoom};
 pub use memory::MemoryStore;
 pub(crate) use redis::receive;

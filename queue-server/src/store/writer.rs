@@ -141,7 +141,11 @@ impl<K: Keep> Writer<K> {
                 Message::Apply { room, run } => self.apply(room, run),
                 Message::Look => drop(self.rooms()),
                 Message::Commit => {}
-                Message::Freeze(asked) => drop(asked.send(self.keep.frozen())),
+                Message::Freeze(asked) => {
+                    // A copy holds whatever was answered before it.
+                    self.commit();
+                    drop(asked.send(self.keep.frozen()));
+                }
                 Message::Close => {
                     self.commit();
                     return false;

@@ -1,6 +1,6 @@
 //! What operators and shops may do, driven by their calls.
 
-use crate::browser::{Browser, REDEEM, Reply, Server, TICKET, fill};
+use crate::browser::{Browser, REDEEM, RENEW, Reply, Server, TICKET, fill};
 use axum::{
     body::Body,
     http::{Request, header},
@@ -157,4 +157,18 @@ async fn what_is_no_order_changes_nothing() {
     assert_eq!(order(&server, json!({ "message": { "en": "x".repeat(500) } })).await.status, 200);
     let log = call(&server, &server.keys.read, "GET", ACTIONS, &Value::Null).await.json();
     assert_eq!(log["log"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn who_is_inside_goes_on_when_tickets_are_voided() {
+    let mut server = Server::start().await;
+    let [mut inside, _] = fill(&server).await;
+    assert_eq!(order(&server, json!("void_tickets")).await.status, 200);
+    server.tick().await;
+    let renewed = inside.post(&server, RENEW).await;
+    assert_eq!(renewed.status, 200, "the session is the event's, whatever became of the ticket");
+    assert_eq!(
+        (&renewed.json()["status"]["state"], &renewed.json()["status"]["position"]),
+        (&json!("called"), &Value::Null)
+    );
 }

@@ -1,14 +1,29 @@
 //! What a room hands to its store, and how it is rebuilt from that.
 
 use super::{
-    Ahead, Room, RoomSettings,
+    Action, ActionRefusal, Ahead, Facts, Room, RoomSettings,
     lane::Lane,
     line::Line,
     record::{Changes, RecordError, RecordKey, RecordValue, RoomRecord},
     spent::SpentBits,
 };
-use crate::ids::{Epoch, LaneId};
+use crate::{
+    ids::{Epoch, LaneId},
+    time::Timestamp,
+};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// What is known of the joins between a copy of a room and the moment at which the copy takes the room's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SinceCopy {
+    /// At most so many in any one lane; more than [`BURNED_MAX`] count as that many.
+    JoinedAtMost(u64),
+    /// Nothing.
+    Unknown,
+}
+
+/// Most numbers of a lane that are burned at once: until they are called, each takes four bytes of memory.
+pub const BURNED_MAX: u64 = 10_000_000;
 
 impl Room {
     /// The records changed since the last call, with what they are now.
@@ -118,6 +133,29 @@ impl Room {
         for (index, lane) in self.lanes.iter_mut().enumerate() {
             lane.burn_margin();
             self.changes.lazily(RecordKey::Lane(LaneId::at(index)));
+        }
+    }
+
+    /// Goes on after [`Room::restore`] from a copy that is older than what buyers were told, so that no number means two of them. The store
+    /// has to keep all of [`Room::records`] from then on.
+    ///
+    /// Where it is known how many have joined since, their numbers are burned: whoever owns one keeps the place. Otherwise every ticket is
+    /// void, by the order of `by`.
+    ///
+    /// # Errors
+    /// [`ActionRefusal::EpochsExhausted`]; nothing has changed.
+    pub fn resume_from_copy(
+        &mut self,
+        now: Timestamp,
+        by: &str,
+        since: SinceCopy,
+    ) -> Result<Facts, ActionRefusal> {
+        match since {
+            SinceCopy::JoinedAtMost(count) => {
+                self.lanes.iter_mut().for_each(|lane| lane.burn(count.min(BURNED_MAX)));
+                Ok(self.facts(now))
+            }
+            SinceCopy::Unknown => self.operate(now, by, Action::VoidTickets),
         }
     }
 

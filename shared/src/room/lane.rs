@@ -96,14 +96,22 @@ impl Lane {
     /// Burns the numbers behind the ones that are doubtful after a recovery, as many again.
     pub(super) fn burn_margin(&mut self) {
         let next = self.line.next_number;
-        let (from, until) = self.line.doubtful;
-        let first = if until == next { from } else { next };
-        let margin = next.0.saturating_sub(first.0).clamp(RESERVE_MIN, RESERVE_MAX);
-        let resumed = TicketNumber(next.0.saturating_add(margin).min(TicketNumber::MAX.0));
-        self.line.doubtful = (first, resumed);
-        self.line.next_number = resumed;
-        self.line.reserved_until = self.line.reserved_until.max(resumed);
+        self.burn(next.0.saturating_sub(self.doubtful_from().0).clamp(RESERVE_MIN, RESERVE_MAX));
+    }
+
+    /// Burns the next `count` numbers. They are doubtful, as those behind which they follow.
+    pub(super) fn burn(&mut self, count: u64) {
+        let resumed = self.line.next_number.0.saturating_add(count).min(TicketNumber::MAX.0);
+        self.line.doubtful = (self.doubtful_from(), TicketNumber(resumed));
+        self.line.next_number = TicketNumber(resumed);
+        self.line.reserved_until = self.line.reserved_until.max(self.line.next_number);
         self.cover(0);
+    }
+
+    /// The first of the numbers before the next one that a recovery has burned; the next one where there are none.
+    fn doubtful_from(&self) -> TicketNumber {
+        let (from, until) = self.line.doubtful;
+        if until == self.line.next_number { from } else { self.line.next_number }
     }
 
     /// The next number, whose owner is told to ask again before `due_s`, and whether it had to be reserved first; `None` when the lane

@@ -48,6 +48,7 @@ pub use codes::{CodeCount, IssueRefusal};
 pub use cohorts::{Cohort, Part};
 pub use control::{Action, ActionRefusal, CAPACITY_MAX, Cause, LOG_ENTRIES_MAX, LogEntry};
 pub use door::{EnterRefusal, RETRY_AT_DOOR};
+pub use durable::{BURNED_MAX, SinceCopy};
 pub use ended::{EndedEntry, PAGE_ENTRIES};
 pub use facts::{Facts, LaneFacts};
 pub use join::{JoinRefusal, JoinRequest, Joined};

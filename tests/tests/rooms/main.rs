@@ -12,8 +12,10 @@ mod history;
 mod logs;
 mod moving;
 mod parity;
+mod restore;
 mod secure;
 mod takeover;
+mod traces;
 
 use shared::room::{LaneSettings, RoomSettings};
 use shared::wire::Phase;

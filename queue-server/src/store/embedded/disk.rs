@@ -8,12 +8,12 @@ use crate::{
         keep::{Broken, Frozen, Keep, Mandate, Records},
     },
 };
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError, WriteTransaction};
 use shared::{
     ids::EventId,
     room::{Changes, RecordKey, RecordValue, Room},
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The file of the rooms.
 pub(super) struct Disk(Reopened);
@@ -21,6 +21,44 @@ pub(super) struct Disk(Reopened);
 impl Disk {
     pub(super) fn open(opener: Opener) -> Result<Self, OpenError> {
         Reopened::open(opener, LAYOUT).map(Self)
+    }
+
+    /// As [`open`](Self::open), of a file that somebody takes for one of rooms: it is not made into one.
+    pub(super) fn open_copy(opener: Opener) -> Result<Self, OpenError> {
+        if !holds_records(&opener()?)? {
+            return Err(OpenError::NoRooms);
+        }
+        Self::open(opener)
+    }
+
+    /// Keeps these rooms and no others.
+    pub(super) fn replace(&mut self, rooms: &[(EventId, Records)]) -> Result<(), OpenError> {
+        let transaction = self.0.database()?.begin_write().map_err(redb::Error::from)?;
+        {
+            let mut table = transaction.open_table(RECORDS).map_err(redb::Error::from)?;
+            table.retain(|_, _| false).map_err(redb::Error::from)?;
+            for (event, records) in rooms {
+                for (key, value) in records {
+                    let (key, value) = (key.encode()?, value.encode()?);
+                    let put = table.insert((event.as_str(), key.as_slice()), value.as_slice()).map(drop);
+                    put.map_err(redb::Error::from)?;
+                }
+            }
+        }
+        transaction.commit().map_err(redb::Error::from)?;
+        Ok(())
+    }
+
+    /// The events of which something is kept, whether or not a configuration still names them.
+    pub(super) fn events(&mut self) -> Result<BTreeSet<String>, OpenError> {
+        let transaction = self.0.database()?.begin_read().map_err(redb::Error::from)?;
+        let table = transaction.open_table(RECORDS).map_err(redb::Error::from)?;
+        let mut events = BTreeSet::new();
+        for record in table.iter().map_err(redb::Error::from)? {
+            let (key, _) = record.map_err(redb::Error::from)?;
+            events.insert(key.value().0.to_owned());
+        }
+        Ok(events)
     }
 }
 
@@ -59,6 +97,14 @@ impl Keep for Disk {
             self.0.close();
             Broken::Undone(error)
         })
+    }
+}
+
+fn holds_records(database: &Database) -> Result<bool, redb::Error> {
+    match database.begin_read()?.open_table(RECORDS) {
+        Ok(_) => Ok(true),
+        Err(TableError::TableDoesNotExist(_) | TableError::TableTypeMismatch { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 

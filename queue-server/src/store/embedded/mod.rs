@@ -4,6 +4,7 @@
 //! answer that tells of changes which must not be lost leaves after that; so does every later answer of the same room.
 
 mod disk;
+mod restored;
 
 use super::{
     keep::{Frozen, Keep, Records},
@@ -15,6 +16,7 @@ use crate::{
     database::{OpenError, Opener, opener},
 };
 use disk::{Disk, copy};
+pub(crate) use restored::Restored;
 use shared::ids::EventId;
 use std::{fs, io, path::Path, sync::Arc};
 use tokio::sync::{mpsc, oneshot};
