@@ -94,7 +94,10 @@ impl World<'_> {
             return self.redeem(id);
         }
         if told.state == TicketState::Waiting {
-            self.heard.push(Heard { place, again: Duration::from_millis(told.next_poll_ms) });
+            // A join says nothing of who stays.
+            if !newest {
+                self.heard.push(Heard { place, again: Duration::from_millis(told.next_poll_ms) });
+            }
             let asleep_ms = self.sleep_ms(id);
             let again_ms = match self.buyer(id).habit {
                 Habit::Bot => 1_000,
