@@ -2,6 +2,7 @@
 
 use super::{
     Fault, PPM, Pace, Planted, RoomSettings,
+    delays::ShowUp,
     facts::{Facts, LaneFacts},
     forecast::{Forecast, SHOW_UP_MIN_PPM, median_s},
     pace::Paces,
@@ -109,8 +110,7 @@ impl Law {
     /// Decides the calls of one tick from the facts after [`Room::expire`](super::Room::expire).
     pub fn decide(&mut self, settings: &RoomSettings, facts: &Facts) -> CallOrder {
         self.begin_epoch(facts);
-        let forecasts: Vec<Forecast> =
-            facts.lanes.iter().map(|lane| Forecast::of(facts, lane, self.planted)).collect();
+        let forecasts = self.forecasts(facts);
         let pending_micro = forecasts.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.pending_micro));
         self.watch(facts, &forecasts);
         let standstill = self.standstill(facts);
@@ -127,6 +127,15 @@ impl Law {
             .map(|(lane, forecast)| self.paces.of(settings, lane, forecast.line_show_up_ppm))
             .collect();
         CallOrder { calls, expected, standstill, share: self.heeded.share, paces }
+    }
+
+    /// What the past says of each lane. Of whom nothing is known yet, everybody is supposed to come in the lane in which most do, and in
+    /// the others as many as have come beside that one.
+    fn forecasts(&self, facts: &Facts) -> Vec<Forecast> {
+        let show_ups: Vec<&ShowUp> = facts.lanes.iter().map(|lane| &lane.show_up).collect();
+        let supposed_ppm = ShowUp::beside_the_best_ppm(&show_ups);
+        let lanes = facts.lanes.iter().zip(supposed_ppm);
+        lanes.map(|(lane, supposed_ppm)| Forecast::of(facts, lane, supposed_ppm, self.planted)).collect()
     }
 
     /// Forgets what was learnt of the numbers of another epoch.
@@ -236,7 +245,8 @@ impl Law {
         let at_door = u64::from(facts.at_door).saturating_mul(PPM);
         let pending_micro = if self.planted.has(Fault::PipelineForgotten) { 0 } else { pending_micro };
         let coming = at_door.saturating_add(pending_micro);
-        let capacity = u64::from(facts.capacity).saturating_mul(PPM).saturating_sub(staying);
+        let most = facts.capacity.min(self.heeded.share.unwrap_or(u32::MAX));
+        let capacity = u64::from(most).saturating_mul(PPM).saturating_sub(staying);
         let rate = u64::from(settings.admission_rate_per_s).saturating_mul(PPM);
         let let_through = rate.saturating_mul(until_then_s);
         capacity.min(let_through).saturating_sub(coming).min(rate)

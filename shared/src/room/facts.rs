@@ -72,9 +72,10 @@ pub struct LaneFacts {
 }
 
 impl LaneFacts {
-    /// Share in ppm of the called who come within so many seconds: of those who had been heard of, or of the others.
-    pub(super) fn come_within_ppm(&self, heard: bool) -> Vec<u64> {
-        self.show_up.come_within_ppm(heard, self.asks_after_s)
+    /// Share in ppm of the called who come within so many seconds: of those who had been heard of, or of the others, of whom so many are
+    /// supposed to come as long as nothing is seen.
+    pub(super) fn come_within_ppm(&self, heard: bool, supposed_ppm: u64) -> Vec<u64> {
+        self.show_up.come_within_ppm(heard, self.asks_after_s, supposed_ppm)
     }
 }
 

@@ -37,8 +37,9 @@ struct Missing {
 pub(super) const SHOW_UP_MIN_PPM: u64 = 100_000;
 
 impl Forecast {
-    pub(super) fn of(facts: &Facts, lane: &LaneFacts, planted: Planted) -> Self {
-        let shares = [false, true].map(|heard| lane.come_within_ppm(heard));
+    /// Of a lane of whose people so many are supposed to come as long as nothing is seen of them.
+    pub(super) fn of(facts: &Facts, lane: &LaneFacts, supposed_ppm: u64, planted: Planted) -> Self {
+        let shares = [false, true].map(|heard| lane.come_within_ppm(heard, supposed_ppm));
         let [unheard, heard] = &shares;
         let of = |is_heard: bool| if is_heard { heard } else { unheard };
         let comes = |is_heard| of(is_heard).last().copied().unwrap_or(PPM);
@@ -99,7 +100,7 @@ impl Missing {
 
 /// Seconds within which half of those who come when called next have come, rounded up.
 pub(super) fn median_s(lane: &LaneFacts) -> u64 {
-    let shares = lane.come_within_ppm(lane.next_heard_permille > 500);
+    let shares = lane.come_within_ppm(lane.next_heard_permille > 500, PPM);
     let half = shares.last().map_or(0, |all| all >> 1);
     u64::try_from(shares.partition_point(|&share| share < half)).unwrap_or(u64::MAX)
 }

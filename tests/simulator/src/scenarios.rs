@@ -99,6 +99,13 @@ fn crowds() -> Vec<Scenario> {
         ghosts(),
         two_lanes(),
         bounded_lanes(),
+        unlike_lanes("lanes_1_1", "two lanes of equal weight, 10 % and 80 % leave", &[(1, 0.1), (1, 0.8)]),
+        unlike_lanes("lanes_1_9", "lanes of weight 1 and 9, 10 % and 80 % leave", &[(1, 0.1), (9, 0.8)]),
+        unlike_lanes(
+            "lanes_1_2_3",
+            "lanes of weight 1, 2 and 3; 10, 80 and 50 % leave",
+            &[(1, 0.1), (2, 0.8), (3, 0.5)],
+        ),
     ]
 }
 
@@ -129,6 +136,25 @@ fn bounded_lanes() -> Scenario {
             0,
             0.0,
         )
+    }
+}
+
+/// Lanes by weight and share of no-shows, of which one shows up far less than another: each has as many who stay as its weight asks for.
+fn unlike_lanes(name: &'static str, about: &'static str, lanes: &[(u32, f64)]) -> Scenario {
+    let weights: u32 = lanes.iter().map(|(weight, _)| weight).sum();
+    let crowds = lanes.iter().enumerate().map(|(index, &(weight, no_shows))| {
+        let buyers = f64::from(STAY_IN_LANES * weight / weights) / (1.0 - no_shows);
+        Crowd { lane: LaneId::at(index), ..crowd(buyers as u32, no_shows) }
+    });
+    let settings = lanes.iter().zip(["member", "guest", "code"]);
+    Scenario {
+        crowds: crowds.collect(),
+        room: RoomSettings {
+            lanes: settings.map(|((weight, _), name)| LaneSettings::weighing(name, *weight)).collect(),
+            ..room(2_000, 200)
+        },
+        marks: marks(&[at_least(Figure::JainP5, 0.99), at_least(Figure::CountedUse, 0.97)]),
+        ..opening(name, about, 0, 0.0)
     }
 }
 
@@ -294,6 +320,8 @@ fn crowd(buyers: u32, no_shows: f64) -> Crowd {
     Crowd { lane: LaneId(0), buyers, arrivals: Arrivals::Batch { at_s: 0.0 }, no_shows, habit: Habit::AsTold }
 }
 
+/// People who stay in all lanes of a sale that compares lanes: 45 windows of 1,000.
+const STAY_IN_LANES: u32 = 45_000;
 const STAY: Stay = Stay { mean_s: 150.0, spread: Spread::Wide, explicit_ends: 0.6 };
 
 /// What must hold in every sale, and what this one is there for.
