@@ -16,28 +16,37 @@ use tokio::task::JoinSet;
 
 use crate::figure::{Figure, median};
 
-/// One connection that waits for each answer, and fifty of them; to the Redis of `url`, which is ours alone.
+/// One connection that waits for each answer, fifty of them, and fifty callers of one as a server has it; to the Redis of `url`,
+/// which is ours alone.
 pub(crate) fn figures(rounds: usize, url: &str) -> Result<Vec<Figure>> {
     let runtime = Runtime::new()?;
     runtime.block_on(async {
         let alone = Callers::connect(url, 1).await?;
-        let crowd = Callers::connect(url, CONNECTIONS).await?;
+        let crowd = Callers::connect(url, CALLERS).await?;
+        let sharing = alone.sharing(CALLERS)?;
         let mut figures = Vec::new();
-        for (callers, connections, at_most) in
-            [(&alone, "1 connection", 1.5), (&crowd, "50 connections", 1.8)]
-        {
+        for (callers, connections, at_most) in [
+            (&alone, "1 connection", Some(1.5)),
+            (&crowd, "50 connections", Some(1.8)),
+            (&sharing, "50 callers of 1 connection", None),
+        ] {
+            let increment = (callers, Work::Increment);
             let name = format!("Lua GCRA against INCR, {connections}");
-            figures.push(compare(name, at_most, rounds, callers, [Work::OneKey, Work::Increment]).await?);
+            figures.push(compare(name, at_most, rounds, [(callers, Work::OneKey), increment]).await?);
             let name = format!("two keys against one on Redis, {connections}");
-            figures.push(compare(name, 1.3, rounds, callers, [Work::TwoKeys, Work::OneKey]).await?);
+            let both = [(callers, Work::TwoKeys), (callers, Work::OneKey)];
+            figures.push(compare(name, Some(1.3), rounds, both).await?);
             for (what, floor) in [
                 ("an empty script", Work::EmptyScript),
                 ("a script of TIME, GET and SET alone", Work::BareCalls),
             ] {
                 let name = format!("{what} against INCR, {connections}");
-                figures.push(compare(name, None, rounds, callers, [floor, Work::Increment]).await?);
+                figures.push(compare(name, None, rounds, [(callers, floor), increment]).await?);
             }
         }
+        let name = "Lua GCRA of 50 callers of 1 store against INCR of 50 connections".to_owned();
+        let both = [(&sharing, Work::OneKey), (&crowd, Work::Increment)];
+        figures.push(compare(name, Some(1.8), rounds, both).await?);
         figures.push(alone.keys_without_expiry().await?);
         Ok(figures)
     })
@@ -55,7 +64,7 @@ enum Work {
     TwoKeys,
 }
 
-/// Tasks with a connection each.
+/// Tasks, each with the connections that it calls by.
 struct Callers(Vec<Arc<Caller>>);
 
 struct Caller {
@@ -80,6 +89,12 @@ impl Callers {
             callers.push(Arc::new(Caller { bare, limits }));
         }
         Ok(Self(callers))
+    }
+
+    /// So many tasks with the connections of the first.
+    fn sharing(&self, count: usize) -> Result<Self> {
+        let caller = self.0.first().context("nobody is connected")?;
+        Ok(Self(vec![Arc::clone(caller); count]))
     }
 
     /// After everything else: keys of limits that would stay for ever.
@@ -165,14 +180,13 @@ impl Caller {
 /// Both in turn, so that whatever else the machine does hits both; the first round only warms up.
 async fn compare(
     name: String,
-    at_most: impl Into<Option<f64>>,
+    at_most: Option<f64>,
     rounds: usize,
-    callers: &Callers,
-    [measured, against]: [Work; 2],
+    [measured, against]: [(&Callers, Work); 2],
 ) -> Result<Figure> {
     let (mut samples, mut measured_us, mut against_us) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..=rounds * SLICES {
-        let (measured, against) = (callers.run(measured).await?, callers.run(against).await?);
+        let (measured, against) = (measured.0.run(measured.1).await?, against.0.run(against.1).await?);
         if round > 0 {
             samples.push(measured / against);
             measured_us.push(measured);
@@ -180,7 +194,7 @@ async fn compare(
         }
     }
     let note = format!("{:.1} µs against {:.1} µs a call", median(&measured_us), median(&against_us));
-    Ok(Figure { name, unit: "ratio", at_most: at_most.into(), samples, note })
+    Ok(Figure { name, unit: "ratio", at_most, samples, note })
 }
 
 fn bare_calls_sha1() -> &'static str {
@@ -197,7 +211,7 @@ const EMPTY_SHA1: &str = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
 const NO_EXPIRY: i64 = -1;
 const BILLION: u64 = 1_000_000_000;
 const SECOND: Duration = Duration::from_secs(1);
-const CONNECTIONS: usize = 50;
+const CALLERS: usize = 50;
 /// Short slices in turns, so that whatever else the machine does falls into few pairs.
 const SLICES: usize = 5;
 const CALLS: usize = 1_000;

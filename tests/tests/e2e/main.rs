@@ -18,5 +18,6 @@ mod permits;
 mod polls;
 mod raw;
 mod rush;
+mod sieve;
 mod thread;
 mod worker_panic;

@@ -5,6 +5,7 @@
 
 mod cluster;
 mod failures;
+mod gathered;
 mod histories;
 mod ledger;
 mod parity;

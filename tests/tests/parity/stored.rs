@@ -47,6 +47,13 @@ impl Twins {
         [want, self.timed(self.store.check(&self.shop, request).await)]
     }
 
+    /// All of these at once; the twin that is a ledger takes them one after another.
+    pub(crate) async fn check_at_once(&mut self, requests: &[CheckRequest]) -> [Vec<CheckReply>; 2] {
+        let want = requests.iter().map(|request| self.ledger.check(request, self.now)).collect();
+        let answers = at_once(&self.store, &self.shop, requests).await;
+        [want, answers.into_iter().map(|answer| self.timed(answer)).collect()]
+    }
+
     pub(crate) async fn peek(&mut self, request: &CheckRequest) -> [CheckReply; 2] {
         let want = self.ledger.peek(request, self.now);
         [want, self.timed(self.store.peek(&self.shop, request).await)]
@@ -119,6 +126,23 @@ impl Twins {
         assert_eq!(answer.now, self.now, "the clock is the script's");
         answer.value
     }
+}
+
+/// Asks all of it at once. On one thread whoever comes first asks first.
+pub(crate) async fn at_once(
+    store: &RedisLimits,
+    shop: &str,
+    requests: &[CheckRequest],
+) -> Vec<Answer<CheckReply>> {
+    let calls = requests.iter().map(|request| {
+        let (store, shop, request) = (store.clone(), shop.to_owned(), request.clone());
+        tokio::spawn(async move { store.check(&shop, &request).await })
+    });
+    let mut answers = Vec::new();
+    for call in calls.collect::<Vec<_>>() {
+        answers.push(call.await.unwrap());
+    }
+    answers
 }
 
 pub(crate) async fn wait_until_connected(store: &RedisLimits) {

@@ -10,7 +10,7 @@ use redis::{ErrorKind, RedisError, ServerErrorKind};
 use shared::limiter::check::{CHARGES_MAX, Charge};
 use shared::limiter::concurrency::Holder;
 use shared::limiter::{Inheritance, Policy};
-use shared::time::{Timestamp, micros};
+use shared::time::Timestamp;
 use std::sync::atomic::Ordering;
 
 /// What a call is about.
@@ -31,7 +31,11 @@ impl RedisLimits {
     /// Runs a script until it decides: with all algorithms where a policy has changed, and with the periods that a long
     /// quota asks for.
     pub(super) async fn call(&self, call: Call, shop: &str, asked: Asked<'_>) -> Answer<Said> {
-        let call = self.call_unlimited(call, shop, asked);
+        self.in_time(self.call_unlimited(call, shop, asked)).await
+    }
+
+    /// What comes of a call within its budget.
+    pub(super) async fn in_time<T>(&self, call: impl Future<Output = Answer<T>>) -> Answer<T> {
         let answered = tokio::time::timeout(self.link.budget(), call).await;
         answered.unwrap_or_else(|_| {
             self.link.silent();
@@ -50,14 +54,10 @@ impl RedisLimits {
         let keys: Vec<String> = asked.charges.iter().map(|charge| self.redis_key(shop, charge.key)).collect();
         for _ in 0..TRIES_MAX {
             let call_made = match asked.charges {
-                [charge] if call == Call::Check && known != Known::All => check_of_one(charge),
+                [_] if call == Call::Check && known != Known::All => Call::CheckOne,
                 _ => call,
             };
-            let script = self.scripts.get(call_made, self.prelude(), known);
-            let arguments = self.arguments(call, &asked, &moments)?;
-            let value = script.run(&self.link, &keys, &arguments).await.map_err(unanswered)?;
-            let reply = Reply::read(value).ok_or_else(|| misconfigured("not a reply of our scripts"))?;
-            self.seen_us.store(reply.now.as_micros(), Ordering::Relaxed);
+            let reply = self.run(call_made, known, &keys, arguments(call, &asked, &moments)?).await?;
             match reply.said {
                 Said::Changed => known = Known::All,
                 Said::Calendar { charge, moment } => {
@@ -69,66 +69,68 @@ impl RedisLimits {
         Err(LimitStoreError::Unavailable)
     }
 
-    fn prelude(&self) -> Prelude {
-        match self.clock {
-            ScriptClock::Server => Prelude::Server,
-            ScriptClock::Told { .. } => Prelude::Told,
-        }
-    }
-
-    /// As `lua/call/check.lua` says.
-    fn arguments(
+    /// Runs a script once.
+    pub(super) async fn run(
         &self,
         call: Call,
-        asked: &Asked<'_>,
-        moments: &[Timestamp; CHARGES_MAX],
-    ) -> Result<Vec<Vec<u8>>, LimitStoreError> {
-        let mut arguments = Vec::with_capacity(2 * asked.charges.len() + 4);
-        if !matches!(call, Call::Reset | Call::State) {
-            let inherits = asked.charges.iter().map(|charge| match charge.inheritance {
-                Inheritance::Keep => 0,
-                Inheritance::Proportional => 1,
-                Inheritance::Reset => 2,
-            });
-            arguments.push(inherits.chain(asked.holder.iter().flat_map(|holder| holder.0)).collect());
-            for (charge, moment) in asked.charges.iter().zip(moments) {
-                let mut policy =
-                    policy_bytes(&charge.policy).map_err(|error| misconfigured(&error.to_string()))?;
-                if let Policy::LongQuota(quota) = charge.policy {
-                    let period = quota.calendar().period(quota.zone(), *moment);
-                    let next = quota.calendar().period(quota.zone(), period.end);
-                    policy.extend(
-                        [period.start, period.end, next.end]
-                            .into_iter()
-                            .flat_map(|at| double(at.as_micros())),
-                    );
-                }
-                arguments.push(policy);
-                arguments.push(decimal(match call {
-                    Call::Check | Call::Peek => cost_of(&charge.policy, charge.cost),
-                    _ => charge.cost.min(Timestamp::MAX.as_micros()),
-                }));
+        known: Known,
+        keys: &[String],
+        mut arguments: Vec<Vec<u8>>,
+    ) -> Result<Reply, LimitStoreError> {
+        let prelude = match self.clock {
+            ScriptClock::Server => Prelude::Server,
+            ScriptClock::Told { now, ahead } => {
+                arguments.push(decimal(now.as_micros()));
+                arguments.push(ahead.as_millis().to_string().into_bytes());
+                Prelude::Told
             }
-        }
-        if let Some(taken_at) = asked.taken_at {
-            arguments.push(decimal(taken_at.as_micros()));
-        }
-        if let ScriptClock::Told { now, ahead } = self.clock {
-            arguments.push(decimal(now.as_micros()));
-            arguments.push(ahead.as_millis().to_string().into_bytes());
-        }
-        Ok(arguments)
+        };
+        let script = self.scripts.get(call, prelude, known);
+        let value = script.run(&self.link, keys, &arguments).await.map_err(unanswered)?;
+        let reply = Reply::read(value).ok_or_else(|| misconfigured("not a reply of our scripts"))?;
+        self.seen_us.store(reply.now.as_micros(), Ordering::Relaxed);
+        Ok(reply)
     }
 }
 
-/// The quickest script that decides on this charge.
-fn check_of_one(charge: &Charge) -> Call {
-    let Policy::Gcra(gcra) = charge.policy else { return Call::CheckOne };
-    let most_parts = gcra.burst_capacity().saturating_add(1).saturating_mul(micros(gcra.period()));
-    if most_parts < EXACT { Call::CheckGcra } else { Call::CheckOne }
+/// As `lua/call/check.lua` says.
+fn arguments(
+    call: Call,
+    asked: &Asked<'_>,
+    moments: &[Timestamp; CHARGES_MAX],
+) -> Result<Vec<Vec<u8>>, LimitStoreError> {
+    let mut arguments = Vec::with_capacity(2 * asked.charges.len() + 4);
+    if !matches!(call, Call::Reset | Call::State) {
+        let inherits = asked.charges.iter().map(|charge| match charge.inheritance {
+            Inheritance::Keep => 0,
+            Inheritance::Proportional => 1,
+            Inheritance::Reset => 2,
+        });
+        arguments.push(inherits.chain(asked.holder.iter().flat_map(|holder| holder.0)).collect());
+        for (charge, moment) in asked.charges.iter().zip(moments) {
+            let mut policy =
+                policy_bytes(&charge.policy).map_err(|error| misconfigured(&error.to_string()))?;
+            if let Policy::LongQuota(quota) = charge.policy {
+                let period = quota.calendar().period(quota.zone(), *moment);
+                let next = quota.calendar().period(quota.zone(), period.end);
+                policy.extend(
+                    [period.start, period.end, next.end].into_iter().flat_map(|at| double(at.as_micros())),
+                );
+            }
+            arguments.push(policy);
+            arguments.push(decimal(match call {
+                Call::Check | Call::Peek => cost_of(&charge.policy, charge.cost),
+                _ => charge.cost.min(Timestamp::MAX.as_micros()),
+            }));
+        }
+    }
+    if let Some(taken_at) = asked.taken_at {
+        arguments.push(decimal(taken_at.as_micros()));
+    }
+    Ok(arguments)
 }
 
-fn decimal(number: u64) -> Vec<u8> {
+pub(super) fn decimal(number: u64) -> Vec<u8> {
     number.to_string().into_bytes()
 }
 
@@ -152,9 +154,6 @@ fn is_passing(error: &RedisError) -> bool {
         _ => matches!(error.code(), Some("OOM" | "BUSY" | "NOREPLICAS" | "MISCONF")),
     }
 }
-
-/// Whole numbers below are exact as doubles.
-const EXACT: u64 = 1 << 53;
 
 /// One for each charge that may need its calendar, twice at most when a period ends meanwhile; one for changed policies.
 const TRIES_MAX: usize = 2 * CHARGES_MAX + 2;

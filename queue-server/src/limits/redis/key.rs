@@ -3,10 +3,10 @@
 use data_encoding::BASE64URL_NOPAD;
 use shared::limiter::key::{Key, KeyHash};
 
-/// `PREFIX1:{shop}:hash`. The braces make a cluster keep the keys of one shop, and so of one call, on one node; other
+/// `fairgate1:{shop}:hash`. The braces make a cluster keep the keys of one shop, and so of one call, on one node; other
 /// shops lie elsewhere. The number is the version of what is stored.
-pub(super) fn redis_key(prefix: &str, shop: &str, key: KeyHash) -> String {
-    format!("{prefix}{STORED_VERSION}:{{{}}}:{}", hash_tag(shop), BASE64URL_NOPAD.encode(&key.0))
+pub(super) fn redis_key(shop: &str, key: KeyHash) -> String {
+    format!("fairgate{STORED_VERSION}:{{{}}}:{}", hash_tag(shop), BASE64URL_NOPAD.encode(&key.0))
 }
 
 /// The name itself where it is plain. A brace in it would end the tag early, and an empty tag is none.
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn the_hash_tag_is_the_shop_alone() {
-        let key = |shop: &str| redis_key("fairgate", shop, KeyHash([255; 16]));
+        let key = |shop: &str| redis_key(shop, KeyHash([255; 16]));
         assert_eq!(key("shop-7"), "fairgate1:{shop-7}:_____________________w");
         let mut tags = Vec::new();
         for shop in ["", "a}b", "{a", "~", "a b", "食", &"x".repeat(65), &"x".repeat(300)] {

@@ -2,6 +2,7 @@
 
 mod ask;
 mod bytes;
+mod gather;
 mod key;
 mod reply;
 mod script;
@@ -16,6 +17,7 @@ use crate::redis::{Address, Link};
 use ask::{Asked, misconfigured};
 use async_trait::async_trait;
 use bytes::policy_bytes;
+use gather::{Gathering, may_gather};
 use reply::{Said, decisions};
 use script::{Call, Scripts};
 use shared::limiter::Policy;
@@ -24,17 +26,19 @@ use shared::limiter::concurrency::Holder;
 use shared::limiter::key::KeyHash;
 use shared::limiter::table::KeyState;
 use shared::time::Timestamp;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Limiter states on Redis.
+/// Limiter states on Redis. Clones share all but the clock that they are told.
+#[derive(Clone)]
 pub struct RedisLimits {
     link: Link,
-    prefix: String,
     clock: ScriptClock,
-    scripts: Scripts,
+    scripts: Arc<Scripts>,
+    gathering: Arc<Gathering>,
     /// What Redis' clock showed last, in microseconds: around it lie the periods that a long quota is sent with.
-    seen_us: AtomicU64,
+    seen_us: Arc<AtomicU64>,
 }
 
 /// Whose time the scripts go by.
@@ -46,17 +50,13 @@ pub enum ScriptClock {
     Told { now: Timestamp, ahead: Duration },
 }
 
-/// What stands before every key.
-pub const PREFIX: &str = "fairgate";
-
 impl RedisLimits {
     /// Begins to connect to the Redis of `url`, in the runtime that this is called in; until it is connected calls fail at
     /// once. `budget` is the time limit of a call, all its repetitions included.
     pub fn open(url: &str, budget: Duration) -> Result<Self, AddressError> {
         let link = Link::open(Address::parse(url, budget)?, budget);
-        let scripts = Scripts::default();
-        let seen_us = AtomicU64::new(0);
-        Ok(Self { link, prefix: PREFIX.to_owned(), clock: ScriptClock::Server, scripts, seen_us })
+        let (scripts, gathering, seen_us) = (Arc::default(), Arc::default(), Arc::default());
+        Ok(Self { link, clock: ScriptClock::Server, scripts, gathering, seen_us })
     }
 
     /// Moves the clock of a store that is told.
@@ -76,7 +76,7 @@ impl RedisLimits {
 
     /// The name of a key in Redis.
     pub fn redis_key(&self, shop: &str, key: KeyHash) -> String {
-        key::redis_key(&self.prefix, shop, key)
+        key::redis_key(shop, key)
     }
 
     async fn decide(&self, call: Call, shop: &str, request: &CheckRequest) -> Answer<CheckReply> {
@@ -113,6 +113,12 @@ impl LimitStore for RedisLimits {
     }
 
     async fn check(&self, shop: &str, request: &CheckRequest) -> Answer<CheckReply> {
+        if may_gather(request) {
+            let Timed { value, now } = self.check_gathered(shop, request).await?;
+            if let Some(value) = value {
+                return Ok(Timed { value, now });
+            }
+        }
         self.decide(Call::Check, shop, request).await
     }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// What a script does to its keys; each is one file in `lua/call`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Call {
-    /// One charge of a GCRA whose numbers are small, and no policy that has changed.
+    /// Checks, one after another, of GCRAs whose numbers are small, and no policy that has changed.
     CheckGcra,
     /// One charge, and no policy that has changed.
     CheckOne,

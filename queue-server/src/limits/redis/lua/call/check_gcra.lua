@@ -1,46 +1,80 @@
--- Takes one charge of a GCRA whose burst in parts, and a unit more, is below 2^53, so that whatever it counts is a whole number that
--- a double holds: what nearly every call does, in two thirds of the time. Equal to check_one.lua with check/gcra.lua.
+-- Takes checks one after another, of each every charge or none. All are of GCRAs whose burst in parts, and a unit more, is below
+-- 2^53, so that whatever is counted is a whole number that a double holds. Equal to check.lua with check/gcra.lua, called for
+-- each check.
 --
--- KEYS, ARGV and the reply as in check_one.lua; policy and state as in check/gcra.lua.
-assert(#KEYS == 1 and #ARGV == 3, 'one key, and a policy and a cost for it')
+-- KEYS     one key for each charge, check after check; they share a {hash tag}
+-- ARGV[1]  a byte for each check: how many charges it has
+-- ARGV[2i], ARGV[2i + 1]
+--          of charge i the policy, as in check/gcra.lua, and the cost in decimal digits
+--
+-- Reply: 0, now_us, then five numbers a charge as in check.lua. Where passes is 2 this script cannot read some key of the check:
+-- nothing was taken for it, and check.lua decides.
+assert(#KEYS > 0 and #ARGV == 1 + 2 * #KEYS, 'a policy and a cost for each key')
 
-local key, policy, cost = KEYS[1], ARGV[2], tonumber(ARGV[3])
-local value = redis.call('GET', key)
-local burst_capacity, rate, period, full_us, full_parts = struct.unpack('<ddddd', policy, 3)
-local debt_us, debt_parts, at = 0, 0, now_us
-if value then
-  if string.sub(value, 1, #policy) ~= policy then return { 1, now_us } end
-  local last_admitted
-  debt_us, debt_parts, last_admitted = struct.unpack('<ddd', value, #policy + 1)
-  if last_admitted > at then at = last_admitted end
-  debt_us = debt_us - (at - last_admitted)
-  if debt_us < 0 then debt_us, debt_parts = 0, 0 end
+local call, byte, sub, format = redis.call, string.byte, string.sub, string.format
+local pack, read = struct.pack, struct.unpack
+local values, debts, ats = {}, {}, {}
+
+-- The numbers of the policy that was read last: nearly every charge has the one of the charge before.
+local policy, burst_capacity, rate, period, full
+local function read_policy(i)
+  local next_policy = ARGV[2 * i]
+  if next_policy == policy then return end
+  local full_us, full_parts
+  policy = next_policy
+  burst_capacity, rate, period, full_us, full_parts = read('<ddddd', policy, 3)
+  full = full_us * rate + full_parts
 end
 
-local debt, parts = debt_us * rate + debt_parts, cost * period
-local free = full_us * rate + full_parts - debt
-local fits = parts <= free
-local takes = fits and cost > 0
-if takes then
-  debt = debt + parts
-  debt_parts = debt % rate
-  debt_us = (debt - debt_parts) / rate
-end
-local left = fits and free - parts or free
-local remaining = (left - left % period) / period
-local reset_after = debt_parts > 0 and debt_us + 1 or debt_us
+local reply, told, last = { 0, now_us }, 2, 0
+for check = 1, #ARGV[1] do
+  local first, all_fit, is_unreadable = last + 1, true, false
+  last = last + byte(ARGV[1], check)
+  for i = first, last do
+    read_policy(i)
+    local value, debt, at = redis.pcall('GET', KEYS[i]), 0, now_us
+    if value then
+      if type(value) == 'table' or sub(value, 1, #policy) ~= policy then
+        is_unreadable = true
+        break
+      end
+      local debt_us, debt_parts, last_admitted = read('<ddd', value, #policy + 1)
+      if last_admitted > at then at = last_admitted end
+      debt_us = debt_us - (at - last_admitted)
+      if debt_us >= 0 then debt = debt_us * rate + debt_parts end
+    end
+    values[i], debts[i], ats[i] = value, debt, at
+    if debt + tonumber(ARGV[2 * i + 1]) * period > full then all_fit = false end
+  end
+  for i = first, last do
+    local passes, remaining, retry_after, reset_after = 2, 0, 0, 0
+    if not is_unreadable then
+      read_policy(i)
+      local cost, debt = tonumber(ARGV[2 * i + 1]), debts[i]
+      local missing, takes = debt + cost * period - full, all_fit and cost > 0
+      if takes then debt = debt + cost * period end
+      local debt_parts, free = debt % rate, full - debt
+      local debt_us = (debt - debt_parts) / rate
+      passes, remaining = 1, (free - free % period) / period
+      reset_after = debt_parts > 0 and debt_us + 1 or debt_us
+      if missing > 0 then
+        passes, retry_after = 0, cost > burst_capacity and -1 or (missing - missing % -rate) / rate
+      end
 
--- As new from here on, rounded up to milliseconds.
-local as_new_us = at + reset_after
-if as_new_us > 9007199254740991 then as_new_us = 9007199254740991 end
-local expiry_ms = string.format('%d', (as_new_us - as_new_us % -1000) / 1000 + clock_ahead_ms)
-if takes then
-  redis.call('SET', key, policy .. struct.pack('<ddd', debt_us, debt_parts, at), 'PXAT', expiry_ms)
-elseif value then
-  -- Nothing changes, but a lost expiry comes back.
-  redis.call('PEXPIREAT', key, expiry_ms, 'NX')
+      -- As new from here on, rounded up to milliseconds.
+      local as_new_us = ats[i] + reset_after
+      if as_new_us > 9007199254740991 then as_new_us = 9007199254740991 end
+      local expiry_ms = format('%d', (as_new_us - as_new_us % -1000) / 1000 + clock_ahead_ms)
+      if takes then
+        call('SET', KEYS[i], policy .. pack('<ddd', debt_us, debt_parts, ats[i]), 'PXAT', expiry_ms)
+      elseif values[i] then
+        -- Nothing changes, but a lost expiry comes back.
+        call('PEXPIREAT', KEYS[i], expiry_ms, 'NX')
+      end
+    end
+    reply[told + 1], reply[told + 2], reply[told + 3], reply[told + 4], reply[told + 5] =
+      passes, remaining, retry_after, reset_after, 0
+    told = told + 5
+  end
 end
-if fits then return { 0, now_us, 1, remaining, 0, reset_after, 0 } end
-local missing = parts - free
-local retry_after = cost > burst_capacity and -1 or (missing - missing % -rate) / rate
-return { 0, now_us, 0, remaining, retry_after, reset_after, 0 }
+return reply
