@@ -25,17 +25,17 @@ pub(crate) fn figures(rounds: usize, url: &str) -> Result<Vec<Figure>> {
         let crowd = Callers::connect(url, CALLERS).await?;
         let sharing = alone.sharing(CALLERS)?;
         let mut figures = Vec::new();
-        for (callers, connections, at_most) in [
-            (&alone, "1 connection", Some(1.5)),
-            (&crowd, "50 connections", Some(1.8)),
-            (&sharing, "50 callers of 1 connection", None),
+        for (callers, connections, [one_at_most, two_at_most]) in [
+            (&alone, "1 connection", [Some(1.5), Some(1.3)]),
+            (&crowd, "50 connections", [Some(1.8), Some(1.3)]),
+            (&sharing, "50 callers of 1 connection", [None, None]),
         ] {
             let increment = (callers, Work::Increment);
             let name = format!("Lua GCRA against INCR, {connections}");
-            figures.push(compare(name, at_most, rounds, [(callers, Work::OneKey), increment]).await?);
+            figures.push(compare(name, one_at_most, rounds, [(callers, Work::OneKey), increment]).await?);
             let name = format!("two keys against one on Redis, {connections}");
             let both = [(callers, Work::TwoKeys), (callers, Work::OneKey)];
-            figures.push(compare(name, Some(1.3), rounds, both).await?);
+            figures.push(compare(name, two_at_most, rounds, both).await?);
             for (what, floor) in [
                 ("an empty script", Work::EmptyScript),
                 ("a script of TIME, GET and SET alone", Work::BareCalls),

@@ -12,6 +12,7 @@ use shared::limiter::check::{CHARGES_MAX, Charge, CheckReply, CheckRequest};
 use shared::time::micros;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 /// Checks on their way, by shop: the keys of one call lie on one node.
@@ -31,15 +32,21 @@ struct Waiting {
     answer: oneshot::Sender<Answer<Option<CheckReply>>>,
 }
 
-/// How a check that was added comes to Redis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Added {
-    /// With a call that begins now.
-    First,
-    /// With the next one that is back.
-    Later,
+/// How a check comes to Redis.
+#[derive(Debug)]
+enum Turn {
+    /// At once, in a call of its own that is under way from now on.
+    Now,
+    /// With the next call that is back.
+    Later(oneshot::Receiver<Answer<Option<CheckReply>>>),
     /// Not at all: too many wait.
-    Refused,
+    Never,
+}
+
+/// A call of a shop that is under way. When it ends, however it does, another takes those who wait along.
+struct UnderWay<'a> {
+    limits: &'a RedisLimits,
+    shop: &'a str,
 }
 
 /// Whether a check may go together with others: nearly every one may.
@@ -58,12 +65,15 @@ impl RedisLimits {
         shop: &str,
         request: &CheckRequest,
     ) -> Answer<Option<CheckReply>> {
-        let (answer, told) = oneshot::channel();
-        match self.gathering.add(shop, Waiting { charges: request.charges().to_vec(), answer }) {
-            Added::First => drop(tokio::spawn(self.clone().call_for_all(shop.to_owned()))),
-            Added::Later => {}
-            Added::Refused => return Err(LimitStoreError::Unavailable),
-        }
+        let told = match self.gathering.turn(shop, request.charges()) {
+            Turn::Now => {
+                let _under_way = UnderWay { limits: self, shop };
+                let Timed { value, now } = self.in_time(self.check_each(shop, &[request.charges()])).await?;
+                return Ok(Timed { value: value.into_iter().next().flatten(), now });
+            }
+            Turn::Later(told) => told,
+            Turn::Never => return Err(LimitStoreError::Unavailable),
+        };
         match tokio::time::timeout(self.link.budget(), told).await {
             Ok(Ok(answer)) => answer,
             _ => Err(LimitStoreError::Unavailable),
@@ -73,7 +83,8 @@ impl RedisLimits {
     /// Calls for those who wait, until nobody does.
     async fn call_for_all(self, shop: String) {
         while let Some(checks) = self.gathering.next(&shop) {
-            let answer = self.in_time(self.check_each(&shop, &checks)).await;
+            let charges: Vec<&[Charge]> = checks.iter().map(|check| check.charges.as_slice()).collect();
+            let answer = self.in_time(self.check_each(&shop, &charges)).await;
             let mut replies = answer.as_ref().map_or(&[][..], |answer| &answer.value).iter();
             for check in checks {
                 let told = match &answer {
@@ -89,10 +100,10 @@ impl RedisLimits {
     }
 
     /// One call for these checks, one after another; as many replies.
-    async fn check_each(&self, shop: &str, checks: &[Waiting]) -> Answer<Vec<Option<CheckReply>>> {
-        let counts = checks.iter().map(|check| u8::try_from(check.charges.len()).unwrap_or(u8::MAX));
+    async fn check_each(&self, shop: &str, checks: &[&[Charge]]) -> Answer<Vec<Option<CheckReply>>> {
+        let counts = checks.iter().map(|charges| u8::try_from(charges.len()).unwrap_or(u8::MAX));
         let (mut keys, mut arguments) = (Vec::new(), vec![counts.collect()]);
-        for charge in checks.iter().flat_map(|check| &check.charges) {
+        for charge in checks.iter().copied().flatten() {
             keys.push(self.redis_key(shop, charge.key));
             arguments.push(policy_bytes(&charge.policy).map_err(|error| misconfigured(&error.to_string()))?);
             arguments.push(decimal(cost_of(&charge.policy, charge.cost)));
@@ -101,8 +112,8 @@ impl RedisLimits {
         let Said::Decided(numbers) = reply.said else { return Err(misconfigured(NO_DECISIONS)) };
         let mut rest = numbers.as_slice();
         let mut replies = Vec::with_capacity(checks.len());
-        for check in checks {
-            let length = check.charges.len() * 5;
+        for charges in checks {
+            let length = charges.len() * 5;
             let (told, later) = rest.split_at_checked(length).ok_or_else(|| misconfigured(NO_DECISIONS))?;
             rest = later;
             replies.push(match told {
@@ -114,22 +125,44 @@ impl RedisLimits {
     }
 }
 
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        // A call may be given up where no runtime is any more; then nobody waits.
+        if self.limits.gathering.ends(self.shop)
+            && let Ok(runtime) = Handle::try_current()
+        {
+            drop(runtime.spawn(self.limits.clone().call_for_all(self.shop.to_owned())));
+        }
+    }
+}
+
 impl Gathering {
-    fn add(&self, shop: &str, check: Waiting) -> Added {
+    fn turn(&self, shop: &str, charges: &[Charge]) -> Turn {
         let mut shops = self.shops();
-        if !shops.contains_key(shop) {
-            shops.insert(shop.to_owned(), OfShop::default());
+        let Some(of_shop) = shops.get_mut(shop) else {
+            shops.insert(shop.to_owned(), OfShop { calls_under_way: 1, waiting: VecDeque::new() });
+            return Turn::Now;
+        };
+        if of_shop.calls_under_way < CALLS_MAX {
+            of_shop.calls_under_way += 1;
+            return Turn::Now;
         }
-        let Some(of_shop) = shops.get_mut(shop) else { return Added::Refused };
         if of_shop.waiting.len() >= WAITING_MAX {
-            return Added::Refused;
+            return Turn::Never;
         }
-        of_shop.waiting.push_back(check);
-        if of_shop.calls_under_way == CALLS_MAX {
-            return Added::Later;
+        let (answer, told) = oneshot::channel();
+        of_shop.waiting.push_back(Waiting { charges: charges.to_vec(), answer });
+        Turn::Later(told)
+    }
+
+    /// A call is back: whether another has to begin, for those who wait.
+    fn ends(&self, shop: &str) -> bool {
+        let mut shops = self.shops();
+        let is_awaited = shops.get(shop).is_some_and(|of_shop| !of_shop.waiting.is_empty());
+        if !is_awaited {
+            end_one(&mut shops, shop);
         }
-        of_shop.calls_under_way += 1;
-        Added::First
+        is_awaited
     }
 
     /// Whom the next call is for, those first who came first; `None`: nobody, and the call that was under way is over.
@@ -150,10 +183,7 @@ impl Gathering {
             checks.extend(of_shop.waiting.pop_front());
         }
         if checks.is_empty() {
-            of_shop.calls_under_way -= 1;
-            if of_shop.calls_under_way == 0 {
-                shops.remove(shop);
-            }
+            end_one(&mut shops, shop);
             return None;
         }
         Some(checks)
@@ -161,6 +191,15 @@ impl Gathering {
 
     fn shops(&self) -> MutexGuard<'_, HashMap<String, OfShop>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call of a shop for whom nobody waits is over.
+fn end_one(shops: &mut HashMap<String, OfShop>, shop: &str) {
+    let Some(of_shop) = shops.get_mut(shop) else { return };
+    of_shop.calls_under_way -= 1;
+    if of_shop.calls_under_way == 0 {
+        shops.remove(shop);
     }
 }
 
@@ -184,65 +223,59 @@ mod tests {
     use shared::limiter::key::KeyHash;
     use std::time::Duration;
 
-    type Told = oneshot::Receiver<Answer<Option<CheckReply>>>;
-
-    /// Somebody who asks for as many charges.
-    fn somebody(charges: usize) -> (Waiting, Told) {
+    fn charges(count: usize) -> Vec<Charge> {
         let policy = GcraPolicy::new(10, 10, Duration::from_secs(1)).unwrap();
-        let (answer, told) = oneshot::channel();
-        let charge = Charge::new(Policy::Gcra(policy), KeyHash([0; 16]), 1);
-        (Waiting { charges: vec![charge; charges], answer }, told)
+        vec![Charge::new(Policy::Gcra(policy), KeyHash([0; 16]), 1); count]
     }
 
-    fn sizes(gathering: &Gathering) -> Option<Vec<usize>> {
+    /// As many calls as may be, and behind them checks of so many charges.
+    fn crowd(waiting: impl IntoIterator<Item = usize>) -> (Gathering, Vec<Turn>) {
+        let gathering = Gathering::default();
+        for _ in 0..CALLS_MAX {
+            assert!(matches!(gathering.turn("shop", &charges(1)), Turn::Now));
+        }
+        let turns = waiting.into_iter().map(|count| gathering.turn("shop", &charges(count))).collect();
+        (gathering, turns)
+    }
+
+    fn next(gathering: &Gathering) -> Option<Vec<usize>> {
         Some(gathering.next("shop")?.iter().map(|check| check.charges.len()).collect())
     }
 
     #[test]
-    fn the_first_calls_begin_at_once_and_the_others_wait_for_them() {
-        let gathering = Gathering::default();
-        let (checks, _told): (Vec<Waiting>, Vec<Told>) = (0..5).map(|_| somebody(1)).unzip();
-        let added: Vec<Added> = checks.into_iter().map(|check| gathering.add("shop", check)).collect();
-        assert_eq!(added, [Added::First, Added::First, Added::Later, Added::Later, Added::Later]);
-        assert_eq!(gathering.add("another", somebody(1).0), Added::First, "a shop waits for no other");
-        assert_eq!(sizes(&gathering), Some(vec![1; 5]));
-        assert_eq!((sizes(&gathering), sizes(&gathering)), (None, None), "both calls are over");
-        assert!(!gathering.shops().contains_key("shop"), "and nothing is left of them");
-        let (check, _told) = somebody(1);
-        assert_eq!(gathering.add("shop", check), Added::First);
+    fn a_call_that_is_back_takes_all_along_who_wait() {
+        let (gathering, turns) = crowd([1, 2, 3]);
+        assert!(turns.iter().all(|turn| matches!(turn, Turn::Later(_))), "{turns:?}");
+        assert!(matches!(gathering.turn("another", &charges(1)), Turn::Now), "a shop waits for no other");
+        assert!(gathering.ends("shop"), "another has to begin");
+        assert_eq!(next(&gathering), Some(vec![1, 2, 3]));
+        assert!(!gathering.ends("shop"), "nobody waits any more");
+        assert_eq!(next(&gathering), None);
+        assert!(!gathering.shops().contains_key("shop"), "nothing is left of calls that are over");
+        assert!(matches!(gathering.turn("shop", &charges(1)), Turn::Now));
     }
 
     #[test]
     fn a_call_has_room_for_so_many_charges_and_tears_no_check_apart() {
-        let gathering = Gathering::default();
-        let (checks, _told): (Vec<Waiting>, Vec<Told>) = [60, 4, 1, 62, 2].map(somebody).into_iter().unzip();
-        for check in checks {
-            gathering.add("shop", check);
-        }
-        let calls: Vec<_> = (0..4).map(|_| sizes(&gathering)).collect();
+        let (gathering, _turns) = crowd([60, 4, 1, 62, 2]);
+        let calls: Vec<_> = (0..4).map(|_| next(&gathering)).collect();
         assert_eq!(calls, [Some(vec![60, 4]), Some(vec![1, 62]), Some(vec![2]), None]);
     }
 
     #[test]
     fn who_goes_away_before_the_call_takes_nothing() {
-        let gathering = Gathering::default();
-        let (checks, told): (Vec<Waiting>, Vec<Told>) = [1, 2, 3].map(somebody).into_iter().unzip();
-        for check in checks {
-            gathering.add("shop", check);
-        }
-        let mut told = told.into_iter();
-        drop((told.next(), told.next()));
-        assert_eq!(sizes(&gathering), Some(vec![3]));
+        let (gathering, turns) = crowd([1, 2, 3]);
+        let mut turns = turns.into_iter();
+        drop((turns.next(), turns.next()));
+        assert_eq!(next(&gathering), Some(vec![3]));
     }
 
     #[test]
     fn one_too_many_is_refused_and_displaces_nobody() {
-        let gathering = Gathering::default();
-        let (checks, _told): (Vec<Waiting>, Vec<Told>) = (0..=WAITING_MAX).map(|_| somebody(1)).unzip();
-        let added: Vec<Added> = checks.into_iter().map(|check| gathering.add("shop", check)).collect();
-        let refused = added.iter().filter(|added| **added == Added::Refused).count();
-        assert_eq!((refused, added.last()), (1, Some(&Added::Refused)));
-        let all = std::iter::from_fn(|| sizes(&gathering)).map(|call| call.len()).sum::<usize>();
+        let (gathering, turns) = crowd(std::iter::repeat_n(1, WAITING_MAX + 1));
+        let refused = turns.iter().filter(|turn| matches!(turn, Turn::Never)).count();
+        assert!(refused == 1 && matches!(turns.last(), Some(Turn::Never)));
+        let all = std::iter::from_fn(|| next(&gathering)).map(|call| call.len()).sum::<usize>();
         assert_eq!(all, WAITING_MAX);
     }
 }

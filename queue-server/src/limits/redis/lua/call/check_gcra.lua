@@ -11,30 +11,29 @@
 -- nothing was taken for it, and check.lua decides.
 assert(#KEYS > 0 and #ARGV == 1 + 2 * #KEYS, 'a policy and a cost for each key')
 
-local call, byte, sub, format = redis.call, string.byte, string.sub, string.format
-local pack, read = struct.pack, struct.unpack
-local values, debts, ats = {}, {}, {}
+-- Tables that begin with room for one charge: growing costs as much as deciding.
+local call, read = redis.call, struct.unpack
+local values, debts, ats = { 0 }, { 0 }, { 0 }
+local reply, told, last = { 0, now_us, 0, 0, 0, 0, 0 }, 2, 0
 
 -- The numbers of the policy that was read last: nearly every charge has the one of the charge before.
 local policy, burst_capacity, rate, period, full
 local function read_policy(i)
-  local next_policy = ARGV[2 * i]
-  if next_policy == policy then return end
+  if ARGV[2 * i] == policy then return end
   local full_us, full_parts
-  policy = next_policy
+  policy = ARGV[2 * i]
   burst_capacity, rate, period, full_us, full_parts = read('<ddddd', policy, 3)
   full = full_us * rate + full_parts
 end
 
-local reply, told, last = { 0, now_us }, 2, 0
 for check = 1, #ARGV[1] do
   local first, all_fit, is_unreadable = last + 1, true, false
-  last = last + byte(ARGV[1], check)
+  last = last + string.byte(ARGV[1], check)
   for i = first, last do
     read_policy(i)
     local value, debt, at = redis.pcall('GET', KEYS[i]), 0, now_us
     if value then
-      if type(value) == 'table' or sub(value, 1, #policy) ~= policy then
+      if type(value) == 'table' or string.sub(value, 1, #policy) ~= policy then
         is_unreadable = true
         break
       end
@@ -44,7 +43,7 @@ for check = 1, #ARGV[1] do
       if debt_us >= 0 then debt = debt_us * rate + debt_parts end
     end
     values[i], debts[i], ats[i] = value, debt, at
-    if debt + tonumber(ARGV[2 * i + 1]) * period > full then all_fit = false end
+    if debt + ARGV[2 * i + 1] * period > full then all_fit = false end
   end
   for i = first, last do
     local passes, remaining, retry_after, reset_after = 2, 0, 0, 0
@@ -64,9 +63,9 @@ for check = 1, #ARGV[1] do
       -- As new from here on, rounded up to milliseconds.
       local as_new_us = ats[i] + reset_after
       if as_new_us > 9007199254740991 then as_new_us = 9007199254740991 end
-      local expiry_ms = format('%d', (as_new_us - as_new_us % -1000) / 1000 + clock_ahead_ms)
+      local expiry_ms = string.format('%d', (as_new_us - as_new_us % -1000) / 1000 + clock_ahead_ms)
       if takes then
-        call('SET', KEYS[i], policy .. pack('<ddd', debt_us, debt_parts, ats[i]), 'PXAT', expiry_ms)
+        call('SET', KEYS[i], policy .. struct.pack('<ddd', debt_us, debt_parts, ats[i]), 'PXAT', expiry_ms)
       elseif values[i] then
         -- Nothing changes, but a lost expiry comes back.
         call('PEXPIREAT', KEYS[i], expiry_ms, 'NX')
