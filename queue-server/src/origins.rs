@@ -111,7 +111,7 @@ impl RoomOrigin {
     }
 
     /// The room has heeded its share.
-    pub fn heeded(&self, heeded: Heeded, sessions: u32) {
-        self.origin.lock().heeded(self.index, heeded, sessions);
+    pub fn heeded(&self, heeded: Heeded, facts: &Facts) {
+        self.origin.lock().heeded(self.index, heeded, facts);
     }
 }

@@ -97,7 +97,7 @@ impl Ticker {
         let order = self.law.decide(settings, &facts);
         let called = store.call(order.clone()).await?;
         if let Some(origin) = &self.origin {
-            origin.heeded(heeded, called.facts.sessions);
+            origin.heeded(heeded, &called.facts);
         }
         let snapshot = snapshot(event, settings, &called.facts, &order, called.session_free, *planted);
         self.metrics.note_tick(event, &called.facts, started.elapsed());

@@ -49,10 +49,11 @@ impl SharedOrigin {
         Heeded { share: Some(share), reason }
     }
 
-    /// The room of this seat has heeded its share, and has so many sessions inside.
-    pub fn heeded(&mut self, seat: usize, heeded: Heeded, sessions: u32) {
+    /// The room of this seat has heeded its share; `facts` are those after it.
+    pub fn heeded(&mut self, seat: usize, heeded: Heeded, facts: &Facts) {
         if let Some(share) = heeded.share {
-            self.shares.heeded(seat, share, sessions);
+            // On its way down to a smaller share it may fill more than has left by now.
+            self.shares.heeded(seat, share, facts.sessions.max(facts.capacity));
         }
     }
 

@@ -51,7 +51,7 @@ impl Shares {
         share
     }
 
-    /// The room has heeded its share, and has so many sessions inside.
+    /// The room has heeded its share, and has or lets be so many sessions inside.
     pub fn heeded(&mut self, index: usize, share: u32, sessions: u32) {
         if let Some(room) = self.rooms.get_mut(index) {
             room.held = share.max(sessions);

@@ -131,7 +131,7 @@ impl Room {
             .saturating_add(self.expected)
             .saturating_add(self.doorstep.waiting_count(now));
         let is_empty = self.lanes.iter().all(|lane| lane.waiting() == 0)
-            && taken < self.door_capacity()
+            && taken < self.door_capacity().min(self.capacity_for_newcomers())
             && self.admission_wait(now).is_none();
         self.control.phase.lets_in() && (self.control.everyone_in || is_empty)
     }

@@ -6,6 +6,7 @@ use super::{
     codes::Codes,
     cohorts::TurnAge,
     control::{Control, Log},
+    descent::Descent,
     devices::Devices,
     doorstep::Doorstep,
     ended::EndedFeed,
@@ -55,7 +56,7 @@ pub struct Room {
     /// Called buyers who are still expected at the door, as the law saw it at the last tick.
     pub(super) expected: u32,
     /// What the shop's server can serve of this room; the capacity alone counts until the first tick.
-    share: Option<u32>,
+    pub(super) descent: Descent,
     hearing: Hearing,
     /// When a newcomer of each lane is told to ask again at the latest, by the paces of the last tick.
     newcomers_ask_after: Vec<Duration>,
@@ -101,7 +102,7 @@ impl Room {
             anchor: None,
             last_tick: None,
             expected: 0,
-            share: None,
+            descent: Descent::default(),
             hearing: Hearing::default(),
             newcomers_ask_after: Vec::new(),
         }
@@ -185,7 +186,7 @@ impl Room {
     pub fn call(&mut self, now: Timestamp, order: &CallOrder) -> Facts {
         let now = self.observe(now);
         self.expected = order.expected;
-        self.share = order.share;
+        self.heed_share(order.share, now);
         self.note_paces(&order.paces);
         if order.standstill == Some(Standstill::RedemptionsStopped) {
             let at = self.clock.at;
@@ -235,15 +236,6 @@ impl Room {
         if self.control.phase.lets_in() && has_room {
             self.clock.at.redeemable = self.clock.at.redeemable.saturating_add(passed);
         }
-    }
-
-    /// Most sessions at once: the operator's word, else the configuration's, and never more than the shop's server can serve.
-    pub(super) fn capacity(&self) -> u32 {
-        self.own_capacity().min(self.share.unwrap_or(u32::MAX))
-    }
-
-    pub(super) fn own_capacity(&self) -> u32 {
-        self.control.capacity.unwrap_or(self.settings.capacity)
     }
 
     /// Whoever asks with this device and without a ticket is told this place.

@@ -13,6 +13,7 @@ mod codes;
 mod cohorts;
 mod control;
 mod delays;
+mod descent;
 mod devices;
 mod door;
 mod doorstep;

@@ -9,8 +9,10 @@ pub(crate) struct Rooms {
     used: (f64, f64),
     /// Sums over the seconds in which people wait in all rooms: sessions of each.
     parts: Vec<f64>,
-    /// Sessions of all rooms at the last second, and what the server allowed.
-    before: Option<(u32, u32)>,
+    /// Most sessions of all rooms until the next second: what the server allowed at the last one.
+    most: Option<u32>,
+    /// There are more, because it allowed more before: so many they were when that began, and more they may not become.
+    above: Option<u32>,
     /// Seconds of the run, so that the first fill is not judged.
     at_s: u32,
 }
@@ -21,13 +23,14 @@ impl Rooms {
         self.at_s += 1;
         let sessions: Vec<u32> = worlds.iter().map(|world| world.ledger.inside()).collect();
         let (all, capacity) = (sessions.iter().sum::<u32>(), server.capacity());
-        let before = self.before.replace((all, capacity));
-        // What came in since the last tick came in under what was allowed then.
-        if let Some((sessions, capacity)) = before
-            && all > capacity.max(sessions)
+        self.above = (all > capacity).then(|| self.above.unwrap_or(all));
+        let most = self.above.unwrap_or(capacity);
+        // What came in since the last tick came in under what was allowed then, or in this very millisecond under what is allowed now.
+        if let Some(most) = self.most.replace(most).map(|most| most.max(capacity))
+            && all > most
         {
             let now_ms = worlds[0].now_ms;
-            worlds[0].watch.report(now_ms, Violation::OverServer { sessions: all, capacity });
+            worlds[0].watch.report(now_ms, Violation::OverServer { sessions: all, capacity: most });
         }
         if self.at_s < FILLED_AFTER_S {
             return;

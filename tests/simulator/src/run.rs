@@ -209,7 +209,7 @@ impl<'a> World<'a> {
         let order = self.law.decide(self.room.settings(), &facts);
         let facts = self.room.call(now, &order);
         if let Some(server) = server {
-            server.heeded(self.index, heeded, facts.sessions, self.sample.inside);
+            server.heeded(self.index, heeded, &facts, self.sample.inside);
         }
         let free = self.room.session_free(now);
         let told = snapshot(&self.event, self.room.settings(), &facts, &order, free, self.planted);

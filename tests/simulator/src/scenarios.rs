@@ -261,6 +261,7 @@ fn servers() -> Vec<Scenario> {
                 at_most(Figure::RestoredAfter, 1.5 * STAY.mean_s),
                 at_least(Figure::UseOfSafe, 0.95),
                 at_most(Figure::LostTurns, 0.0),
+                at_most(Figure::DoorWaitMost, STAY.mean_s),
                 at_most(Figure::OvertakesMost, 10.0),
             ],
             ..opening("server_halves", "the shop's server loses half from 2,000 to 4,000 s", 60_000, 0.2)

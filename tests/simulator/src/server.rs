@@ -46,8 +46,8 @@ impl Server {
     }
 
     /// The room has done so; people who are really inside make the load.
-    pub(crate) fn heeded(&mut self, room: usize, heeded: Heeded, sessions: u32, inside: u32) {
-        self.origin.heeded(room, heeded, sessions);
+    pub(crate) fn heeded(&mut self, room: usize, heeded: Heeded, facts: &Facts, inside: u32) {
+        self.origin.heeded(room, heeded, facts);
         self.inside[room] = inside;
     }
 
