@@ -30,6 +30,8 @@ pub(crate) struct Buyer {
     pub(crate) shown: u64,
     /// When the join went through.
     pub(crate) joined_ms: u32,
+    /// What was told with the join of how long the wait would last.
+    pub(crate) first_eta: Option<EtaRange>,
     /// What was told two minutes later: when, and how long the wait was to last.
     pub(crate) eta: Option<(u32, EtaRange)>,
     /// The newest snapshot seen.
@@ -90,6 +92,7 @@ fn buyer(crowd: &Crowd, scenario: &Scenario, chance: &mut fastrand::Rng) -> Buye
         number: 0,
         shown: u64::MAX,
         joined_ms: 0,
+        first_eta: None,
         eta: None,
         seen_tick: 0,
         woke_ms: 0,

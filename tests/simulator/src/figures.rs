@@ -25,6 +25,12 @@ pub enum Figure {
     WaitMost,
     /// Share of buyers who were called within the range that they were told two minutes after they had joined, in percent.
     EtaKept,
+    /// The same of the range that a buyer was told with the join, when nothing is known of the pace yet.
+    FirstEtaKept,
+    /// Mean distance of the wait from the middle of the range told with the join, in seconds.
+    FirstEtaError,
+    /// The same of what was told two minutes later.
+    EtaError,
     /// Share of pairs in the wrong order within a lane, in percent.
     InversionsPercent,
     /// By how many higher numbers one buyer was overtaken at most, among those called after the first fill, in seconds of the lane's
@@ -68,7 +74,7 @@ pub enum Figure {
 
 impl Figure {
     /// All figures, in the order of the table.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 30] = [
         Self::CountedUse,
         Self::CountedUseAfterFill,
         Self::TrueUse,
@@ -78,6 +84,9 @@ impl Figure {
         Self::DoorWaitMost,
         Self::WaitMost,
         Self::EtaKept,
+        Self::FirstEtaKept,
+        Self::FirstEtaError,
+        Self::EtaError,
         Self::InversionsPercent,
         Self::OvertakesMost,
         Self::OvertakesAtDoor,
@@ -110,6 +119,9 @@ impl Figure {
             Self::DoorWaitMost => "door wait most, s",
             Self::WaitMost => "wait most, s",
             Self::EtaKept => "estimate kept, %",
+            Self::FirstEtaKept => "first estimate kept, %",
+            Self::FirstEtaError => "first estimate off by, s",
+            Self::EtaError => "later estimate off by, s",
             Self::InversionsPercent => "inversions, %",
             Self::OvertakesMost => "most overtakes, s of flow",
             Self::OvertakesAtDoor => "of them at the door",

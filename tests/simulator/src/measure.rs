@@ -7,7 +7,7 @@ use crate::{
     scenario::{Scenario, TroubleKind},
     series::{Sample, mean},
 };
-use shared::ids::Place;
+use shared::{ids::Place, wire::EtaRange};
 
 /// What a run has measured so far.
 #[derive(Clone, Debug)]
@@ -22,8 +22,9 @@ pub struct Measured {
     /// Waits at the door by tenths of a second.
     door_waits: Vec<u32>,
     waits_most_ms: u32,
-    /// Estimates: told, and kept.
-    etas: (u32, u32),
+    /// Estimates told with the join, and two minutes later.
+    first_etas: Estimates,
+    etas: Estimates,
     /// Lanes of all entries, in their order.
     entries: Vec<u8>,
     /// So many of them came before a minute after the first fill.
@@ -44,6 +45,32 @@ struct LaneMeasured {
     entries: Vec<Entry>,
 }
 
+/// How well estimates were kept.
+#[derive(Clone, Copy, Debug, Default)]
+struct Estimates {
+    told: u32,
+    kept: u32,
+    /// Sum of the distances from the middle of the range.
+    off_s: f64,
+}
+
+impl Estimates {
+    fn note(&mut self, eta: EtaRange, waited_ms: u32) {
+        let waited_s = u64::from(waited_ms).div_ceil(1_000);
+        self.told += 1;
+        self.kept += u32::from((eta.low_s..=eta.high_s).contains(&waited_s));
+        self.off_s += eta.low_s.midpoint(eta.high_s).abs_diff(waited_s) as f64;
+    }
+
+    fn kept_percent(&self) -> Option<f64> {
+        (self.told > 0).then(|| f64::from(self.kept) * 100.0 / f64::from(self.told))
+    }
+
+    fn mean_error_s(&self) -> Option<f64> {
+        (self.told > 0).then(|| self.off_s / f64::from(self.told))
+    }
+}
+
 impl Measured {
     pub(crate) fn new(lanes: usize, buyers: u32) -> Self {
         let lane = LaneMeasured { called_ms: vec![0], order: Order::new(buyers + 1), entries: Vec::new() };
@@ -54,7 +81,8 @@ impl Measured {
             lanes: vec![lane; lanes],
             door_waits: Vec::new(),
             waits_most_ms: 0,
-            etas: (0, 0),
+            first_etas: Estimates::default(),
+            etas: Estimates::default(),
             entries: Vec::new(),
             entries_of_fill: 0,
             filled_ms: None,
@@ -106,10 +134,11 @@ impl Measured {
         }
         if buyer.polls_as_told() {
             self.waits_most_ms = self.waits_most_ms.max(now_ms - buyer.joined_ms);
+            if let Some(eta) = buyer.first_eta {
+                self.first_etas.note(eta, called_ms.saturating_sub(buyer.joined_ms));
+            }
             if let Some((at_ms, eta)) = buyer.eta {
-                let waited_s = u64::from(called_ms.saturating_sub(at_ms)).div_ceil(1_000);
-                let is_kept = (eta.low_s..=eta.high_s).contains(&waited_s);
-                self.etas = (self.etas.0 + 1, self.etas.1 + u32::from(is_kept));
+                self.etas.note(eta, called_ms.saturating_sub(at_ms));
             }
             self.delays_most_ms = self.delays_most_ms.max(came_ms.saturating_sub(called_ms));
             lane.order.enter(buyer.number);
@@ -142,7 +171,10 @@ impl Measured {
             (Figure::DoorWaitP95, Some(self.door_wait_s(0.95))),
             (Figure::DoorWaitMost, Some(self.door_wait_s(1.0))),
             (Figure::WaitMost, Some(f64::from(self.waits_most_ms) / 1_000.0)),
-            (Figure::EtaKept, self.eta_kept()),
+            (Figure::EtaKept, self.etas.kept_percent()),
+            (Figure::FirstEtaKept, self.first_etas.kept_percent()),
+            (Figure::FirstEtaError, self.first_etas.mean_error_s()),
+            (Figure::EtaError, self.etas.mean_error_s()),
             (Figure::InversionsPercent, (pairs > 0).then(|| inverted as f64 * 100.0 / pairs as f64)),
             (Figure::OvertakesMost, Some(overtaken.all)),
             (Figure::OvertakesAtDoor, Some(overtaken.at_door)),
@@ -259,11 +291,6 @@ impl Measured {
         let last =
             calls.filter(|sample| sample.calls > 0 && !sample.standstill).map(|sample| sample.at_s).max();
         Some(last.map_or(0.0, |last| f64::from(last - away.from_s)))
-    }
-
-    fn eta_kept(&self) -> Option<f64> {
-        let (told, kept) = self.etas;
-        (told > 0).then(|| f64::from(kept) * 100.0 / f64::from(told))
     }
 
     fn polls_most(&self) -> Option<f64> {

@@ -126,6 +126,7 @@ impl World<'_> {
     fn note_eta(&mut self, id: u32, eta: Option<EtaRange>) {
         let now_ms = self.now_ms;
         let buyer = self.buyer(id);
+        buyer.first_eta = buyer.first_eta.or(eta);
         if buyer.eta.is_none() && now_ms >= buyer.joined_ms + ETA_KNOWN_MS {
             buyer.eta = eta.map(|eta| (now_ms, eta));
         }
