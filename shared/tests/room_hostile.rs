@@ -8,7 +8,8 @@ use driven::{Driven, device, request, settings};
 use shared::{
     ids::{LaneId, MemberHash, Place},
     room::{
-        Action, EnterRefusal, Heeded, JoinRequest, LaneSettings, Law, Room, RoomSettings, SessionRefusal,
+        Action, EnterRefusal, Heeded, JoinRequest, LaneSettings, Law, Pace, Room, RoomSettings,
+        SessionRefusal,
     },
     wire::Phase,
 };
@@ -162,6 +163,23 @@ fn a_lane_whose_only_buyer_sleeps_holds_up_no_other() {
     assert!(driven.sessions() == 10 && !enters(&mut driven, sleeps), "the door is full");
     driven.room.finish(driven.now, others[0]).unwrap();
     assert!(enters(&mut driven, sleeps), "and the turn is still there");
+}
+
+/// Once, the first estimate of each lane was made as if the whole room were its own, and half of the buyers of a sale came in later than it said.
+#[test]
+fn the_first_estimate_of_a_lane_counts_its_share_of_the_room() {
+    let lanes = [("guest", 1), ("member", 9)].map(|(name, weight)| LaneSettings::weighing(name, weight));
+    let mut driven = Driven::new(RoomSettings { lanes: lanes.to_vec(), ..settings(2_400) });
+    let mut slowest = || {
+        let slower = |pace: &Pace| pace.speed_milli_per_s * 100 / u64::from(pace.error_pct + 100);
+        driven.room.join(driven.now, JoinRequest::new(LaneId(1), device(7))).unwrap();
+        let paces: Vec<u64> = driven.tick().paces.iter().map(slower).collect();
+        paces
+    };
+    // All sessions last for twice their idle time-out: ten a second in the whole room.
+    let alone = slowest();
+    assert!((900..=1_000).contains(&alone[0]), "{alone:?}");
+    assert!((5_000..=10_000).contains(&alone[1]), "nobody waits in the other: {alone:?}");
 }
 
 #[test]

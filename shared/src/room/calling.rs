@@ -119,13 +119,16 @@ impl Law {
             self.paces.note(facts, passed);
         }
         let (budget_micro, most) = self.budget(settings, facts, standstill, pending_micro);
-        let contenders = self.contenders(settings, facts, &forecasts);
+        let claims = self.claims(settings, facts);
+        let contenders = contenders(facts, &forecasts, &claims);
         let calls = self.strides.share(&contenders, budget_micro, most);
         let expected = expected(&calls, &contenders, pending_micro);
         let shown_up = forecasts.iter().enumerate();
-        let paces = shown_up
-            .map(|(lane, forecast)| self.paces.of(settings, lane, forecast.line_show_up_ppm))
-            .collect();
+        let pace = |(lane, forecast): (usize, &Forecast)| {
+            let share_ppm = share_if_busy(&claims, lane);
+            self.paces.of(settings, lane, share_ppm, forecast.line_show_up_ppm)
+        };
+        let paces = shown_up.map(pace).collect();
         CallOrder { calls, expected, standstill, share: self.heeded.share, paces }
     }
 
@@ -182,27 +185,17 @@ impl Law {
         }
     }
 
-    fn contenders(&self, settings: &RoomSettings, facts: &Facts, forecasts: &[Forecast]) -> Vec<Contender> {
+    fn claims(&self, settings: &RoomSettings, facts: &Facts) -> Vec<Claim> {
         let is_unbound = self.planted.has(Fault::BoundsForgotten);
-        let claims: Vec<Claim> = settings
-            .lanes
-            .iter()
-            .zip(&facts.lanes)
+        let lanes = settings.lanes.iter().zip(&facts.lanes);
+        lanes
             .map(|(lane, facts)| Claim {
                 weight: if self.planted.has(Fault::WeightsForgotten) { 1 } else { lane.weight },
                 floor_pct: if is_unbound { 0 } else { lane.floor_pct },
                 ceiling_pct: if is_unbound { 100 } else { lane.ceiling_pct },
                 is_busy: facts.waiting > 0,
             })
-            .collect();
-        let lanes = facts.lanes.iter().zip(forecasts).zip(shares(&claims));
-        let contender = |((lane, forecast), share): ((&LaneFacts, &Forecast), u64)| Contender {
-            callable: callable(facts, lane, forecast),
-            show_up_ppm: forecast.show_up_ppm,
-            served_micro: served_micro(lane, forecast),
-            share,
-        };
-        lanes.map(contender).collect()
+            .collect()
     }
 
     /// Compares arrivals with what was expected, and stops or resumes calling.
@@ -251,6 +244,26 @@ impl Law {
         let let_through = rate.saturating_mul(until_then_s);
         capacity.min(let_through).saturating_sub(coming).min(rate)
     }
+}
+
+fn contenders(facts: &Facts, forecasts: &[Forecast], claims: &[Claim]) -> Vec<Contender> {
+    let lanes = facts.lanes.iter().zip(forecasts).zip(shares(claims));
+    let contender = |((lane, forecast), share): ((&LaneFacts, &Forecast), u64)| Contender {
+        callable: callable(facts, lane, forecast),
+        show_up_ppm: forecast.show_up_ppm,
+        served_micro: served_micro(lane, forecast),
+        share,
+    };
+    lanes.map(contender).collect()
+}
+
+/// The share that a lane has when somebody waits in it, in ppm.
+fn share_if_busy(claims: &[Claim], lane: usize) -> u64 {
+    let mut claims = claims.to_vec();
+    if let Some(own) = claims.get_mut(lane) {
+        own.is_busy = true;
+    }
+    shares(&claims).get(lane).copied().unwrap_or(PPM)
 }
 
 /// Called buyers still expected at the door after `calls`, rounded up.

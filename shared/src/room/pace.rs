@@ -16,9 +16,16 @@ pub struct Pace {
 impl Pace {
     /// Before anything is measured: between sessions that last twice their idle time-out and the admission rate.
     pub fn unmeasured(settings: &RoomSettings) -> Self {
+        Self::guessed(settings, PPM)
+    }
+
+    /// The same of a lane that has this share of the room, in ppm. At the opening one lane's people may be the quicker ones, so the fastest is
+    /// the whole room's.
+    fn guessed(settings: &RoomSettings, share_ppm: u64) -> Self {
         let fastest = u64::from(settings.admission_rate_per_s).saturating_mul(1_000).max(1);
         let pass_life_s = settings.pass_life.as_secs().max(1);
         let slowest = u64::from(settings.capacity).saturating_mul(500).checked_div(pass_life_s).unwrap_or(0);
+        let slowest = slowest.saturating_mul(share_ppm).checked_div(PPM).unwrap_or(0);
         let guess = Self::between(slowest.clamp(1, fastest), fastest);
         Self { error_pct: guess.error_pct.max(PACE_UNKNOWN_ERROR_PCT_MIN), ..guess }
     }
@@ -55,16 +62,16 @@ pub(super) struct Paces {
 }
 
 impl Paces {
-    /// The pace of a lane of whose people a share comes: the mean over three minutes.
-    pub(super) fn of(&self, settings: &RoomSettings, lane: usize, show_up_ppm: u64) -> Pace {
-        let come = self.come(settings, lane);
+    /// The pace of a lane that has a share of the room, and of whose people a share comes: the mean over three minutes.
+    pub(super) fn of(&self, settings: &RoomSettings, lane: usize, share_ppm: u64, show_up_ppm: u64) -> Pace {
+        let come = self.come(settings, lane, share_ppm);
         let speed_milli_per_s = come.speed_milli_per_s.saturating_mul(PPM).checked_div(show_up_ppm);
         Pace { speed_milli_per_s: speed_milli_per_s.unwrap_or(come.speed_milli_per_s), ..come }
     }
 
     /// How fast people of a lane come in.
-    fn come(&self, settings: &RoomSettings, lane: usize) -> Pace {
-        let guess = Pace::unmeasured(settings);
+    fn come(&self, settings: &RoomSettings, lane: usize, share_ppm: u64) -> Pace {
+        let guess = Pace::guessed(settings, share_ppm);
         let seen = self.lanes.get(lane);
         let (first, last) = (seen.and_then(VecDeque::front), seen.and_then(VecDeque::back));
         let (Some((from, first)), Some((until, last))) = (first, last) else { return guess };
