@@ -1,6 +1,7 @@
 //! The store of the limits, and what decides in its place while it does not answer.
 
 use super::{
+    leased::may_lease,
     process::ProcessStore,
     remote::{NoAnswer, Remote},
     store::{Answer, LimitStore, LimitStoreError, Timed},
@@ -34,6 +35,13 @@ pub(super) struct Answered {
     pub(super) decisions: Vec<Option<Decision>>,
     pub(super) now: Timestamp,
     pub(super) by_store: bool,
+}
+
+impl Answered {
+    fn by_store(told: Timed<Vec<Decision>>) -> Self {
+        let decisions = told.value.into_iter().map(Some).collect();
+        Self { decisions, now: told.now, by_store: true }
+    }
 }
 
 /// The store is set up wrong: a fault to put right, and no reason to let anything pass.
@@ -97,13 +105,25 @@ impl Home {
                 .await
                 .map(|answered| Answered { by_store: true, ..answered });
         };
+        let leases = may_lease(limits).then(|| remote.leases());
+        if let Some(taken) = leases.and_then(|leases| leases.take(shop, request.charges())) {
+            self.warm(shop, &request).await;
+            return Ok(Answered::by_store(Timed { value: taken.decisions, now: taken.taken_at }));
+        }
         match remote.call(remote.store().check(shop, &request)).await {
             Ok(Timed { value: reply, now }) => {
-                if reply.refusal().is_none() {
+                let is_refused = reply.refusal().is_some();
+                let mut told = Timed { value: reply.decisions, now };
+                if let Some(leases) = leases {
+                    leases.renew(shop, request.charges(), &told.value);
+                    if is_refused {
+                        told = leases.after_refusal(shop, request.charges(), &told);
+                    }
+                }
+                if told.value.iter().all(Decision::is_allowed) {
                     self.warm(shop, &request).await;
                 }
-                let decisions = reply.decisions.into_iter().map(Some).collect();
-                Ok(Answered { decisions, now, by_store: true })
+                Ok(Answered::by_store(told))
             }
             Err(NoAnswer::Misconfigured) => Err(Misconfigured),
             Err(NoAnswer::Away) => self.in_its_place(shop, limits, holder).await,
@@ -123,10 +143,7 @@ impl Home {
             None => self.local.peek(shop, &request).await.map_err(NoAnswer::of),
         };
         match answer {
-            Ok(Timed { value, now }) => {
-                let decisions = value.decisions.into_iter().map(Some).collect();
-                Ok(Answered { decisions, now, by_store: true })
-            }
+            Ok(Timed { value, now }) => Ok(Answered::by_store(Timed { value: value.decisions, now })),
             Err(NoAnswer::Misconfigured) => Err(Misconfigured),
             Err(NoAnswer::Away) => {
                 let now = self.clock.now();

@@ -1,11 +1,12 @@
 //! The limit service: policies of the configuration, applied for callers behind the edge.
 //!
 //! [`Limits`] takes a sound request (`asked`) through its store (`home`), which is this process (`process`, written through
-//! by `journal`) or Redis, and says what came of it (`outcome`). [`Live`] is what is in force.
+//! by `journal`) or Redis, where hot keys may be `leased`, and says what came of it (`outcome`). [`Live`] is what is in force.
 
 mod asked;
 mod home;
 pub mod journal;
+mod leased;
 mod live;
 mod noting;
 mod outcome;

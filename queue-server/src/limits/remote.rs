@@ -1,5 +1,6 @@
 //! A store of limits on other machines: called within its budget, and left alone for a while when it does not answer.
 
+use super::leased::Leases;
 use super::store::{Answer, LimitStore, LimitStoreError, Timed};
 use crate::clock::Clock;
 use shared::guard::breaker::Breaker;
@@ -18,6 +19,7 @@ pub const BUDGET: Duration = Duration::from_millis(50);
 
 pub(super) struct Remote {
     store: Arc<dyn LimitStore>,
+    leases: Leases,
     servers: u64,
     clock: Clock,
     breaker: Mutex<Breaker>,
@@ -33,11 +35,16 @@ pub(super) enum NoAnswer {
 impl Remote {
     pub(super) fn new(store: Arc<dyn LimitStore>, servers: u64, clock: Clock) -> Self {
         let servers = servers.max(1);
-        Self { store, servers, clock, breaker: Mutex::default(), failures: AtomicU64::new(0) }
+        let leases = Leases::new(Arc::clone(&store), clock.clone());
+        Self { store, leases, servers, clock, breaker: Mutex::default(), failures: AtomicU64::new(0) }
     }
 
     pub(super) fn store(&self) -> &Arc<dyn LimitStore> {
         &self.store
+    }
+
+    pub(super) fn leases(&self) -> &Leases {
+        &self.leases
     }
 
     /// How many servers share the store.

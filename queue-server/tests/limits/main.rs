@@ -12,6 +12,7 @@ mod full_disk;
 mod hostile;
 mod journal;
 mod kill;
+mod leases;
 mod permits;
 mod reload;
 mod server;

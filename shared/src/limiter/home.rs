@@ -5,7 +5,7 @@
 
 use super::check::{Charge, CheckReply, CheckRequest};
 use super::concurrency::Holder;
-use super::lease::{Grant, Refund, can_be_leased, grant_cost, life};
+use super::lease::{Grant, Refund, can_be_leased, grant_cost};
 use super::table::LimiterTable;
 use super::{Cost, Policy, Record};
 use crate::time::Timestamp;
@@ -220,9 +220,7 @@ fn grant(
     if cost == 0 {
         return None;
     }
-    let check = CheckRequest::new(vec![Charge { cost, ..*charge }]).ok()?;
-    let reply = table.check(&check, now);
-    let taken = reply.decisions.first().filter(|decision| decision.is_allowed())?;
-    let (remaining, reset_after) = (taken.remaining(), taken.reset_after());
-    Some(Grant { cost, taken_at: now, life: life(&charge.policy, taken), remaining, reset_after })
+    let lease = Charge { cost, ..*charge };
+    let reply = table.check(&CheckRequest::new(vec![lease]).ok()?, now);
+    Grant::of(&lease, reply.decisions.first()?, now)
 }

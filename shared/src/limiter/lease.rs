@@ -53,14 +53,6 @@ pub const fn can_be_leased(policy: &Policy) -> bool {
     !matches!(policy, Policy::Lockout(_) | Policy::LeakyQueue(_) | Policy::Concurrency(_))
 }
 
-/// How long a lease lives that was taken by `taken`: to the end of its window at most.
-pub(super) fn life(policy: &Policy, taken: &Decision) -> Duration {
-    match policy {
-        Policy::FixedWindow(_) | Policy::LongQuota(_) => LEASE_LIFE.min(taken.reset_after()),
-        _ => LEASE_LIFE,
-    }
-}
-
 /// Quota to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
@@ -74,6 +66,19 @@ pub struct Grant {
     pub remaining: Cost,
     /// When the key would have been as new then.
     pub reset_after: Duration,
+}
+
+impl Grant {
+    /// What a check of `charge` by itself, at `taken_at` by the home's clock, hands out; `None` where it was refused. It lives to
+    /// the end of its window at most.
+    pub fn of(charge: &Charge, taken: &Decision, taken_at: Timestamp) -> Option<Self> {
+        let Decision::Allowed { remaining, reset_after, .. } = *taken else { return None };
+        let life = match charge.policy {
+            Policy::FixedWindow(_) | Policy::LongQuota(_) => LEASE_LIFE.min(reset_after),
+            _ => LEASE_LIFE,
+        };
+        Some(Self { cost: charge.cost, taken_at, life, remaining, reset_after })
+    }
 }
 
 /// Cost that goes back to its key.
