@@ -65,8 +65,9 @@ pub(crate) fn opener(data_dir: &Path, file_name: &str) -> Opener {
     })
 }
 
-/// A file's pages in memory. What is asked lies in rooms and tables; the file is read when a process starts, and written from then on.
-const CACHE_BYTES: usize = 16 << 20;
+/// A file's pages in memory. What is asked lies in rooms and tables; the file is read when a process starts, and written from then on. More
+/// would only fill up as the line grows.
+const CACHE_BYTES: usize = 2 << 20;
 
 /// What is there can be read and is no database, or less of one than there was.
 fn is_damage(error: &io::Error) -> bool {

@@ -2,7 +2,7 @@
 
 use super::{
     call::{About, body_bytes_max},
-    pressure::Pressure,
+    joins::Joins,
     traced,
 };
 use crate::app::App;
@@ -27,7 +27,13 @@ pub const CALLS_MAX: usize = 4_096;
 
 /// Most joins among them, so that redemptions, renewals and polls find room however many people come: who is refused here asks
 /// again in a moment, and who is inside is not kept waiting.
-pub const JOINS_MAX: usize = CALLS_MAX / 16;
+const JOINS_MAX: usize = CALLS_MAX / 2;
+
+/// Most joins at work: with more, others wait longer for a processor, and joins are not answered sooner.
+const JOINS_AT_WORK_MAX: usize = 32;
+
+/// A buyer's browser would rather ask again than wait longer.
+const JOIN_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// From the last byte of a request to its answer.
 const TIME_BUDGET: Duration = Duration::from_secs(5);
@@ -37,15 +43,25 @@ const TIME_BUDGET: Duration = Duration::from_secs(5);
 pub struct Bounds {
     /// Requests at once.
     pub calls_max: usize,
-    /// Joins at once, among them.
+    /// Joins at once, among them; those that wait for others are counted.
     pub joins_max: usize,
+    /// Joins at once that do not wait.
+    pub joins_at_work_max: usize,
+    /// Until a join that waits is refused.
+    pub join_wait_max: Duration,
     /// Until a body has arrived.
     pub body_time_max: Duration,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { calls_max: CALLS_MAX, joins_max: JOINS_MAX, body_time_max: BODY_TIME_MAX }
+        Self {
+            calls_max: CALLS_MAX,
+            joins_max: JOINS_MAX,
+            joins_at_work_max: JOINS_AT_WORK_MAX,
+            join_wait_max: JOIN_WAIT_MAX,
+            body_time_max: BODY_TIME_MAX,
+        }
     }
 }
 
@@ -63,8 +79,7 @@ pub(super) fn named(route: &'static str, mut response: Response) -> Response {
 pub(super) struct Guard {
     pub(super) app: Arc<App>,
     pub(super) calls: Semaphore,
-    pub(super) joins: Semaphore,
-    pub(super) pressure: Arc<Pressure>,
+    pub(super) joins: Joins,
     pub(super) body_time_max: Duration,
 }
 
@@ -91,7 +106,7 @@ impl Guard {
     async fn run(&self, request: Request, next: Next) -> Result<Response, Reason> {
         // A body that is slow to arrive takes no place from others.
         let _permit = if is_join(&self.app, &request) {
-            let permit = self.joins.try_acquire().ok().filter(|_| self.pressure.takes_join());
+            let permit = self.joins.take().await;
             if permit.is_none() {
                 self.app.metrics.note_shed_join();
                 return Err(Reason::Overloaded);

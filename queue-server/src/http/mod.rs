@@ -8,12 +8,12 @@ mod edge;
 mod error;
 mod forward;
 mod guard;
+mod joins;
 mod limits;
 mod operator;
 mod ops;
 mod origins;
 mod presented;
-mod pressure;
 mod reply;
 mod session;
 mod ticket;
@@ -26,12 +26,12 @@ use axum::{
     routing::{get, post},
 };
 use guard::Guard;
-use pressure::Pressure;
+use joins::Joins;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 pub use call::{HEADER_BYTES_MAX, SERVICE_BYTES_MAX};
-pub use guard::{Bounds, CALLS_MAX, JOINS_MAX};
+pub use guard::{Bounds, CALLS_MAX};
 
 /// Everything the server answers.
 pub fn router(app: Arc<App>) -> Router {
@@ -43,8 +43,7 @@ pub fn router_for(app: Arc<App>, bounds: Bounds) -> Router {
     let guard = Arc::new(Guard {
         app: Arc::clone(&app),
         calls: Semaphore::new(bounds.calls_max),
-        joins: Semaphore::new(bounds.joins_max),
-        pressure: Pressure::watched(),
+        joins: Joins::new(bounds.joins_max, bounds.joins_at_work_max, bounds.join_wait_max),
         body_time_max: bounds.body_time_max,
     });
     let router = Router::new()

@@ -32,6 +32,7 @@ mod pace;
 mod plant;
 mod presence;
 mod record;
+mod row;
 mod sessions;
 mod settings;
 mod shares;

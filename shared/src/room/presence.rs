@@ -4,16 +4,16 @@
 //! number is called along with those before and behind it, nobody is expected to come for it, and it holds nobody up. It loses
 //! nothing: whoever comes back is counted again, and has a turn like everybody else.
 
+use super::row::Row;
 use crate::ids::TicketNumber;
 use core::time::Duration;
-use std::collections::VecDeque;
 
 /// When each waiting number's silence becomes an absence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Presence {
     first: TicketNumber,
     /// By number, from `first` on.
-    expected: VecDeque<Expected>,
+    expected: Row<Expected>,
 }
 
 /// When the owner of a waiting number is expected to be heard of, in four bytes, because a line may be of millions.
@@ -77,17 +77,17 @@ pub(super) fn newcomer_due_s(now_s: u32, again: Duration) -> u32 {
 
 impl Presence {
     pub(super) fn new(first: TicketNumber) -> Self {
-        Self { first, expected: VecDeque::new() }
+        Self { first, expected: Row::new() }
     }
 
     /// Makes the numbers from `first` to before `end` those that wait; who is new among them is due at `due_s`.
     pub(super) fn cover(&mut self, first: TicketNumber, end: TicketNumber, due_s: u32) {
-        while self.first < first && self.expected.pop_front().is_some() {
+        while self.first < first && self.expected.drop_first() {
             self.first = self.first.next();
         }
         self.first = self.first.max(first);
         let waiting = usize::try_from(end.0.saturating_sub(self.first.0)).unwrap_or(usize::MAX);
-        self.expected.resize(waiting, Expected::newcomer(due_s));
+        self.expected.grow_to(waiting, Expected::newcomer(due_s));
     }
 
     /// When the owner of a waiting `number` was told to ask again, if anything was heard of them after the join.
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(presence.hear(number(2), again), Some(GONE));
         assert_eq!((presence.is_gone(number(2)), presence.hear(number(1), again)), (false, None));
         presence.cover(number(9), number(9), 90);
-        assert_eq!(presence.expected.len(), 0);
+        assert_eq!(presence.expected.get(0), None);
         presence.cover(number(9), number(10), 90);
         assert_eq!(presence.asks_s(number(9)), None);
         assert_eq!(presence.hear(number(9), again), Some(90));
