@@ -90,11 +90,13 @@ impl SlidingLogPolicy {
         if taken_at.saturating_add(self.window()) <= now {
             return state;
         }
+        // What has left stays written: where a clock steps back it counts again.
         let inside = self.inside(&state, now);
-        let later = inside.partition_point(|at| *at <= taken_at);
-        let (until, after) = inside.split_at_checked(later).unwrap_or((inside, &[]));
-        let kept = until.len().saturating_sub(usize::try_from(cost).unwrap_or(usize::MAX));
-        let admitted = until.iter().take(kept).chain(after).copied().collect();
+        let left = state.admitted.len().saturating_sub(inside.len());
+        let later = left.saturating_add(inside.partition_point(|at| *at <= taken_at));
+        let kept = later.saturating_sub(usize::try_from(cost).unwrap_or(usize::MAX)).max(left);
+        let units = state.admitted.iter();
+        let admitted = units.clone().take(kept).chain(units.skip(later)).copied().collect();
         SlidingLogState { admitted, last_admitted: state.last_admitted }
     }
 

@@ -4,6 +4,7 @@ use super::histories::{Admitted, KeyClock, history};
 use proptest::prelude::*;
 use shared::limiter::calendar::Calendar;
 use shared::limiter::{Policy, PolicySettings};
+use shared::time::Timestamp;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_500))]
@@ -46,6 +47,21 @@ proptest! {
         }
         assert_bound(&policy, &kept);
     }
+}
+
+/// Once, a refund forgot what had left the window, and a clock that stepped back behind that found it gone.
+#[test]
+fn a_refund_before_a_clock_steps_back_frees_nothing_else() {
+    let log = PolicySettings::SlidingLog { limit: 10, window_us: 1_000_000 };
+    let policy = Policy::try_from(log).unwrap();
+    let at = |us: u64| Timestamp::from_micros(1_764_484_800_000_000 + us);
+    let mut state = policy.check(policy.new_state(), at(0), 8).state;
+    for _ in 0..2 {
+        state = policy.check(state, at(79_033), 1).state;
+    }
+    state = policy.refund(state, at(1_000_000), 1, at(79_033));
+    let told = policy.check(state, at(999_998), 2).decision;
+    assert!(!told.is_allowed() && told.remaining() == 1, "{told:?}");
 }
 
 fn assert_bound(policy: &Policy, admitted: &[Admitted]) {

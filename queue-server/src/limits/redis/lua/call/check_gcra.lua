@@ -12,7 +12,7 @@
 assert(#KEYS > 0 and #ARGV == 1 + 2 * #KEYS, 'a policy and a cost for each key')
 
 -- Tables that begin with room for one charge: growing costs as much as deciding.
-local call, read = redis.call, struct.unpack
+local read = struct.unpack
 local values, debts, ats = { 0 }, { 0 }, { 0 }
 local reply, told, last = { 0, now_us, 0, 0, 0, 0, 0 }, 2, 0
 
@@ -65,10 +65,10 @@ for check = 1, #ARGV[1] do
       if as_new_us > 9007199254740991 then as_new_us = 9007199254740991 end
       local expiry_ms = string.format('%d', (as_new_us - as_new_us % -1000) / 1000 + clock_ahead_ms)
       if takes then
-        call('SET', KEYS[i], policy .. struct.pack('<ddd', debt_us, debt_parts, ats[i]), 'PXAT', expiry_ms)
+        redis.call('SET', KEYS[i], policy .. struct.pack('<ddd', debt_us, debt_parts, ats[i]), 'PXAT', expiry_ms)
       elseif values[i] then
         -- Nothing changes, but a lost expiry comes back.
-        call('PEXPIREAT', KEYS[i], expiry_ms, 'NX')
+        redis.call('PEXPIREAT', KEYS[i], expiry_ms, 'NX')
       end
     end
     reply[told + 1], reply[told + 2], reply[told + 3], reply[told + 4], reply[told + 5] =

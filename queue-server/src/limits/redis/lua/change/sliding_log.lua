@@ -5,10 +5,10 @@ algorithms[5].refund = function(policy, cost, state, taken_us)
   local at = math.max(now_us, (read('<d', state)))
   if math.min(taken_us + window_us, LATEST_US) <= at then return state end
   local oldest, count = log_inside(state, limit, window_us, at)
-  -- The newest units up to `taken_us` go: what stays is never older than what was given back.
+  -- The newest units up to `taken_us` go: what stays is never older than what was given back. What has left stays written.
   local later = math.max(log_search(state, count, function(unit) return unit > taken_us end), oldest)
   local kept = math.max(later - cost, oldest)
-  return sub(state, 1, 8) .. sub(state, 9 + oldest * 8, 8 + kept * 8) .. sub(state, 9 + later * 8)
+  return sub(state, 1, 8 + kept * 8) .. sub(state, 9 + later * 8)
 end
 
 algorithms[5].inherit = function(policy, previous, state, how)
