@@ -1,9 +1,6 @@
 //! Quota of shared keys that this server holds ahead of use, so that most checks of a hot one do not go to the store.
 
-use super::{
-    remote::BUDGET,
-    store::{LimitStore, Timed},
-};
+use super::store::{BUDGET, LimitStore, Timed};
 use crate::clock::Clock;
 use shared::{
     gate::Limit,

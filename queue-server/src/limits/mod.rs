@@ -26,10 +26,9 @@ pub use home::{Home, Misconfigured};
 pub use live::{BeyondStore, InForce, Live, OVERRIDES_MAX, OverrideRefusal};
 pub use outcome::Outcome;
 pub use process::ProcessStore;
-pub use remote::BUDGET;
 pub(crate) use service::key_of;
 pub use service::{Limits, LimitsError};
-pub use store::{Answer, LimitStore, LimitStoreError, Timed};
+pub use store::{Answer, BUDGET, LimitStore, LimitStoreError, Timed};
 
 /// Keys that one process holds: at about 100 bytes each.
 pub const KEYS_MAX: usize = 500_000;

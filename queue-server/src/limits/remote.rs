@@ -1,21 +1,15 @@
 //! A store of limits on other machines: called within its budget, and left alone for a while when it does not answer.
 
 use super::leased::Leases;
-use super::store::{Answer, LimitStore, LimitStoreError, Timed};
+use super::store::{Answer, BUDGET, LimitStore, LimitStoreError, Timed};
 use crate::clock::Clock;
 use shared::guard::breaker::Breaker;
-use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering},
 };
 use tokio::time::timeout;
 use tracing::{error, info, warn};
-
-/// How long a store on another machine may take before the fallback decides.
-pub const BUDGET: Duration = Duration::from_millis(50);
 
 pub(super) struct Remote {
     store: Arc<dyn LimitStore>,

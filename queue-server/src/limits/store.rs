@@ -10,6 +10,10 @@ use shared::{
     },
     time::Timestamp,
 };
+use std::time::Duration;
+
+/// How long a store on another machine may take before the fallback decides.
+pub const BUDGET: Duration = Duration::from_millis(50);
 
 /// Limiter states of many shops. All keys of one call belong to the one shop that it names, so that a store on several
 /// machines can keep them together.

@@ -1,10 +1,9 @@
 //! Many checks at once go to Redis together; each is decided as if it came alone.
 
-use super::promises::{charge, each, one};
-use super::stored::{PATIENCE, Twins, at_once, wait_until_connected};
+use super::promises::{charge, connected, each, one};
+use super::stored::{Twins, at_once};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
-use queue_server::limits::redis::RedisLimits;
 use queue_server::limits::{LimitStore, LimitStoreError};
 use shared::limiter::check::CheckRequest;
 use shared::limiter::{Cost, Policy, PolicySettings};
@@ -70,12 +69,6 @@ async fn follow(twins: &mut Twins, crowds: &[Crowd]) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-async fn connected(server: &RedisServer) -> RedisLimits {
-    let store = RedisLimits::open(&server.url(), PATIENCE).unwrap();
-    wait_until_connected(&store).await;
-    store
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

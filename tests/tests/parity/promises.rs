@@ -42,7 +42,7 @@ pub(crate) fn one(charge: Charge, holder: u8) -> CheckRequest {
     CheckRequest::new(vec![charge]).unwrap().held_by(Holder([holder; 16]))
 }
 
-async fn connected(server: &RedisServer) -> RedisLimits {
+pub(crate) async fn connected(server: &RedisServer) -> RedisLimits {
     let store = RedisLimits::open(&server.url(), PATIENCE).unwrap();
     wait_until_connected(&store).await;
     store
