@@ -28,10 +28,10 @@ impl<'a> Asked<'a> {
 }
 
 impl RedisLimits {
-    /// Runs a script until it decides: with all algorithms where a policy has changed, and with the periods that a long
-    /// quota asks for.
-    pub(super) async fn call(&self, call: Call, shop: &str, asked: Asked<'_>) -> Answer<Said> {
-        self.in_time(self.call_unlimited(call, shop, asked)).await
+    /// Runs a script until it decides: first with the algorithms of `known`, with all where a policy has changed, and with
+    /// the periods that a long quota asks for.
+    pub(super) async fn call(&self, call: Call, known: Known, shop: &str, asked: Asked<'_>) -> Answer<Said> {
+        self.in_time(self.call_unlimited(call, known, shop, asked)).await
     }
 
     /// What comes of a call within its budget.
@@ -43,13 +43,13 @@ impl RedisLimits {
         })
     }
 
-    async fn call_unlimited(&self, call: Call, shop: &str, asked: Asked<'_>) -> Answer<Said> {
-        let mut known = match call {
-            Call::CheckGcra | Call::CheckOne | Call::Check | Call::Peek => {
-                Known::of(asked.charges.iter().map(|charge| &charge.policy))
-            }
-            Call::Refund | Call::Replenish | Call::Give | Call::Reset | Call::State => Known::All,
-        };
+    async fn call_unlimited(
+        &self,
+        call: Call,
+        mut known: Known,
+        shop: &str,
+        asked: Asked<'_>,
+    ) -> Answer<Said> {
         let mut moments = [self.seen(); CHARGES_MAX];
         let keys: Vec<String> = asked.charges.iter().map(|charge| self.redis_key(shop, charge.key)).collect();
         for _ in 0..TRIES_MAX {

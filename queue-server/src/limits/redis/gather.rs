@@ -32,6 +32,9 @@ struct Waiting {
     answer: oneshot::Sender<Answer<Option<CheckReply>>>,
 }
 
+/// What became of one check of a call; `Ok(None)`: nothing was taken, and the check needs a call of its own.
+type OfCheck = Result<Option<CheckReply>, LimitStoreError>;
+
 /// How a check comes to Redis.
 #[derive(Debug)]
 enum Turn {
@@ -69,7 +72,8 @@ impl RedisLimits {
             Turn::Now => {
                 let _under_way = UnderWay { limits: self, shop };
                 let Timed { value, now } = self.in_time(self.check_each(shop, &[request.charges()])).await?;
-                return Ok(Timed { value: value.into_iter().next().flatten(), now });
+                let value = value.into_iter().next().transpose()?.flatten();
+                return Ok(Timed { value, now });
             }
             Turn::Later(told) => told,
             Turn::Never => return Err(LimitStoreError::Unavailable),
@@ -89,7 +93,8 @@ impl RedisLimits {
             for check in checks {
                 let told = match &answer {
                     Ok(Timed { now, .. }) => {
-                        Ok(Timed { value: replies.next().cloned().flatten(), now: *now })
+                        let told = replies.next().cloned().transpose();
+                        told.map(|told| Timed { value: told.flatten(), now: *now })
                     }
                     Err(error) => Err(error.clone()),
                 };
@@ -100,7 +105,7 @@ impl RedisLimits {
     }
 
     /// One call for these checks, one after another; as many replies.
-    async fn check_each(&self, shop: &str, checks: &[&[Charge]]) -> Answer<Vec<Option<CheckReply>>> {
+    async fn check_each(&self, shop: &str, checks: &[&[Charge]]) -> Answer<Vec<OfCheck>> {
         let counts = checks.iter().map(|charges| u8::try_from(charges.len()).unwrap_or(u8::MAX));
         let (mut keys, mut arguments) = (Vec::new(), vec![counts.collect()]);
         for charge in checks.iter().copied().flatten() {
@@ -117,8 +122,9 @@ impl RedisLimits {
             let (told, later) = rest.split_at_checked(length).ok_or_else(|| misconfigured(NO_DECISIONS))?;
             rest = later;
             replies.push(match told {
-                [NEEDS_OWN_CALL, ..] => None,
-                told => Some(decisions(told).ok_or_else(|| misconfigured(NO_DECISIONS))?),
+                [ANOTHER_POLICY, ..] => Ok(None),
+                [NOT_OURS, ..] => Err(misconfigured("the key of a limit holds what no limit has written")),
+                told => Ok(Some(decisions(told).ok_or_else(|| misconfigured(NO_DECISIONS))?)),
             });
         }
         Ok(Timed { value: replies, now: reply.now })
@@ -203,8 +209,10 @@ fn end_one(shops: &mut HashMap<String, OfShop>, shop: &str) {
     }
 }
 
-/// What the script says of a check that it cannot read.
-const NEEDS_OWN_CALL: i64 = 2;
+/// What the script says of a check of which another policy counted some key.
+const ANOTHER_POLICY: i64 = 2;
+/// What it says where some key holds another kind of value.
+const NOT_OURS: i64 = 3;
 const NO_DECISIONS: &str = "not the decisions of our scripts";
 /// Whole numbers below are exact as doubles.
 const EXACT: u64 = 1 << 53;

@@ -19,7 +19,7 @@ use async_trait::async_trait;
 use bytes::policy_bytes;
 use gather::{Gathering, may_gather};
 use reply::{Said, decisions};
-use script::{Call, Scripts};
+use script::{Call, Known, Scripts};
 use shared::limiter::Policy;
 use shared::limiter::check::{CHARGES_MAX, Charge, CheckReply, CheckRequest};
 use shared::limiter::concurrency::Holder;
@@ -79,13 +79,19 @@ impl RedisLimits {
         key::redis_key(shop, key)
     }
 
-    async fn decide(&self, call: Call, shop: &str, request: &CheckRequest) -> Answer<CheckReply> {
+    async fn decide(
+        &self,
+        call: Call,
+        known: Known,
+        shop: &str,
+        request: &CheckRequest,
+    ) -> Answer<CheckReply> {
         let charges = request.charges();
         if charges.is_empty() {
             return Ok(Timed { value: CheckReply { decisions: Vec::new() }, now: self.seen() });
         }
         let asked = Asked { holder: request.holder(), ..Asked::about(charges) };
-        let answer = self.call(call, shop, asked).await?;
+        let answer = self.call(call, known, shop, asked).await?;
         let reply = match answer.value {
             Said::Decided(numbers) => decisions(&numbers),
             _ => None,
@@ -96,7 +102,7 @@ impl RedisLimits {
     }
 
     async fn change(&self, call: Call, shop: &str, asked: Asked<'_>) -> Answer<()> {
-        let answer = self.call(call, shop, asked).await?;
+        let answer = self.call(call, Known::All, shop, asked).await?;
         Ok(Timed { value: (), now: answer.now })
     }
 
@@ -113,17 +119,19 @@ impl LimitStore for RedisLimits {
     }
 
     async fn check(&self, shop: &str, request: &CheckRequest) -> Answer<CheckReply> {
-        if may_gather(request) {
-            let Timed { value, now } = self.check_gathered(shop, request).await?;
-            if let Some(value) = value {
-                return Ok(Timed { value, now });
-            }
+        if !may_gather(request) {
+            return self.decide(Call::Check, Known::by(request), shop, request).await;
         }
-        self.decide(Call::Check, shop, request).await
+        let Timed { value, now } = self.check_gathered(shop, request).await?;
+        match value {
+            Some(value) => Ok(Timed { value, now }),
+            // Another policy counted some key last.
+            None => self.decide(Call::Check, Known::All, shop, request).await,
+        }
     }
 
     async fn peek(&self, shop: &str, request: &CheckRequest) -> Answer<CheckReply> {
-        self.decide(Call::Peek, shop, request).await
+        self.decide(Call::Peek, Known::by(request), shop, request).await
     }
 
     async fn refund(&self, shop: &str, charges: &[Charge], taken_at: Timestamp) -> Answer<()> {
@@ -149,7 +157,8 @@ impl LimitStore for RedisLimits {
     }
 
     async fn state(&self, shop: &str, charge: &Charge) -> Answer<Option<KeyState>> {
-        let answer = self.call(Call::State, shop, Asked::about(std::slice::from_ref(charge))).await?;
+        let answer =
+            self.call(Call::State, Known::All, shop, Asked::about(std::slice::from_ref(charge))).await?;
         let Said::Value(bytes) = answer.value else { return Err(misconfigured("not a stored state")) };
         if bytes.is_empty() {
             return Ok(Timed { value: None, now: answer.now });

@@ -4,6 +4,7 @@
 use super::bytes::tag;
 use crate::redis::Script;
 use shared::limiter::Policy;
+use shared::limiter::check::{Charge, CheckRequest};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -40,13 +41,14 @@ pub(super) enum Known {
 }
 
 impl Known {
-    pub(super) fn of<'a>(policies: impl Iterator<Item = &'a Policy>) -> Self {
-        let bit = |policy: &Policy| match policy {
+    /// Those by which the request counts.
+    pub(super) fn by(request: &CheckRequest) -> Self {
+        let bit = |charge: &Charge| match &charge.policy {
             // The leaky queue is counted by GCRA.
             Policy::LeakyQueue(_) => 1 << 3 | 1 << 1,
             policy => 1 << tag(policy),
         };
-        Self::Only(policies.fold(0, |bits, policy| bits | bit(policy)))
+        Self::Only(request.charges().iter().fold(0, |bits, charge| bits | bit(charge)))
     }
 
     fn has(self, tag: usize) -> bool {

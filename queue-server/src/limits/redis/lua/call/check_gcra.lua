@@ -7,8 +7,8 @@
 -- ARGV[2i], ARGV[2i + 1]
 --          of charge i the policy, as in check/gcra.lua, and the cost in decimal digits
 --
--- Reply: 0, now_us, then five numbers a charge as in check.lua. Where passes is 2 this script cannot read some key of the check:
--- nothing was taken for it, and check.lua decides.
+-- Reply: 0, now_us, then five numbers a charge as in check.lua. Where passes is 2 another policy counted some key of the check:
+-- nothing was taken for it, and check.lua with all algorithms decides. Where it is 3 some key holds what no limit has written.
 assert(#KEYS > 0 and #ARGV == 1 + 2 * #KEYS, 'a policy and a cost for each key')
 
 -- Tables that begin with room for one charge: growing costs as much as deciding.
@@ -27,16 +27,14 @@ local function read_policy(i)
 end
 
 for check = 1, #ARGV[1] do
-  local first, all_fit, is_unreadable = last + 1, true, false
+  local first, all_fit, unreadable = last + 1, true, nil
   last = last + string.byte(ARGV[1], check)
   for i = first, last do
     read_policy(i)
     local value, debt, at = redis.pcall('GET', KEYS[i]), 0, now_us
     if value then
-      if type(value) == 'table' or string.sub(value, 1, #policy) ~= policy then
-        is_unreadable = true
-        break
-      end
+      if type(value) == 'table' then unreadable = 3 break end
+      if string.sub(value, 1, #policy) ~= policy then unreadable = 2 break end
       local debt_us, debt_parts, last_admitted = read('<ddd', value, #policy + 1)
       if last_admitted > at then at = last_admitted end
       debt_us = debt_us - (at - last_admitted)
@@ -46,8 +44,8 @@ for check = 1, #ARGV[1] do
     if debt + ARGV[2 * i + 1] * period > full then all_fit = false end
   end
   for i = first, last do
-    local passes, remaining, retry_after, reset_after = 2, 0, 0, 0
-    if not is_unreadable then
+    local passes, remaining, retry_after, reset_after = unreadable, 0, 0, 0
+    if not unreadable then
       read_policy(i)
       local cost, debt = tonumber(ARGV[2 * i + 1]), debts[i]
       local missing, takes = debt + cost * period - full, all_fit and cost > 0
