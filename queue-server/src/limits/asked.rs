@@ -2,7 +2,7 @@
 
 use super::live::InForce;
 use shared::{
-    config::{KeyPart, LimitChoice, PolicyMode, RouteKind, ShopConfig},
+    config::{KeyPart, LimitChoice, PolicyMode, RouteConfig, RouteKind, ShopConfig},
     gate::{Limit, MEMBER_BYTES_MAX, Plan, Stage, Subject},
     http::{
         client::{ClientAddress, Ipv6Prefix, Network},
@@ -19,7 +19,8 @@ use shared::{
 pub(crate) struct Asked<'f> {
     pub(super) shop: &'f ShopConfig,
     pub(super) limit_fields: LimitFields,
-    route: String,
+    /// What policies by route count by.
+    route: Option<&'f RouteConfig>,
     choices: Vec<LimitChoice>,
     parts: Parts,
     pub(super) cost: Cost,
@@ -50,21 +51,24 @@ impl<'f> Asked<'f> {
         let shop = shop(in_force, &check.shop)?;
         let mut choices = Vec::new();
         if let Some(id) = &check.route {
-            let route = shop.route(id).ok_or_else(|| {
-                let ids: Vec<&str> = shop.routes.iter().map(|route| route.id.as_str()).collect();
-                error(Reason::PolicyUnknown, format!("no route {}; known are {}", shown(id), ids.join(", ")))
-            })?;
+            let route = route(shop, id)?;
             if route.kind != RouteKind::Bypass {
                 choices.extend(route.limits.iter().cloned());
             }
         }
+        let counted_route = match (&check.route, &check.keys.route) {
+            (Some(named), Some(counted)) if named != counted => {
+                return Err(error(Reason::BodyAmbiguous, "route and keys.route are two routes"));
+            }
+            (named, counted) => named.as_ref().or(counted.as_ref()),
+        };
         if check.route.is_none() && check.policies.is_empty() {
             return Err(error(Reason::BodyInvalid, "name policies or a route"));
         }
         let asked = Self {
             shop,
             limit_fields: in_force.config.site.limit_fields,
-            route: check.route.clone().unwrap_or_default(),
+            route: counted_route.map(|id| route(shop, id)).transpose()?,
             choices,
             parts: Parts::read(&check.keys, in_force.config.site.ipv6_prefix)?,
             cost: check.cost,
@@ -132,7 +136,8 @@ impl<'f> Asked<'f> {
             if known.any(|other| other.name == policy.name) {
                 return Err(error(Reason::BodyAmbiguous, format!("{name} is named twice")));
             }
-            if !self.subject().knows(&policy.key) {
+            let is_route_known = self.route.is_some() || !policy.key.has(KeyPart::Route);
+            if !(is_route_known && self.subject().knows(&policy.key)) {
                 return Err(error(Reason::KeyPartMissing, format!("{name} counts by {}", policy.key)));
             }
             self.choices.push(LimitChoice::of(policy.clone()));
@@ -150,7 +155,7 @@ impl<'f> Asked<'f> {
             device: self.parts.device,
             member: self.parts.member.clone(),
             client: self.parts.client.as_deref(),
-            route: &self.route,
+            route: self.route.map_or("", |route| &route.id),
             sku: self.parts.sku.clone(),
         }
     }
@@ -158,7 +163,7 @@ impl<'f> Asked<'f> {
 
 impl Parts {
     fn read(keys: &KeyParts, ipv6_prefix: Ipv6Prefix) -> Result<Self, AskError> {
-        let KeyParts { ip, device, member, client, sku } = keys;
+        let KeyParts { ip, device, member, client, sku, route: _ } = keys;
         let ip = part("ip", ip.as_ref(), PART_BYTES_MAX)?;
         let address = ip.map(|text| text.parse().map_err(|_| invalid("ip", "is an address")));
         let device = part("device", device.as_ref(), PART_BYTES_MAX)?;
@@ -209,6 +214,13 @@ fn hashed(name: &'static str, text: &str) -> Result<[u8; 16], AskError> {
 
 fn shop<'f>(in_force: &'f InForce, id: &str) -> Result<&'f ShopConfig, AskError> {
     in_force.config.shop(id).ok_or_else(|| error(Reason::ShopUnknown, format!("no shop {}", shown(id))))
+}
+
+fn route<'f>(shop: &'f ShopConfig, id: &str) -> Result<&'f RouteConfig, AskError> {
+    shop.route(id).ok_or_else(|| {
+        let ids: Vec<&str> = shop.routes.iter().map(|route| route.id.as_str()).collect();
+        error(Reason::PolicyUnknown, format!("no route {}; known are {}", shown(id), ids.join(", ")))
+    })
 }
 
 fn invalid(name: &str, what: &str) -> AskError {

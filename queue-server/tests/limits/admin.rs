@@ -88,6 +88,32 @@ async fn a_key_is_replenished_and_reset() {
 }
 
 #[tokio::test]
+async fn a_policy_by_route_counts_each_route_and_is_never_asked_without_one() {
+    let server = Server::start();
+    let keys = |route: &str| json!({ "device": "a", "route": route });
+    let of_route = |route: &str| json!({ "shop": "alpha", "policies": ["each-route"], "keys": keys(route) });
+    let asked =
+        ["POST /cart/items", "/health", "POST /cart/items", "POST /cart/items"].map(of_route).to_vec();
+    let allowed: Vec<Value> =
+        server.check_all(asked).await.iter().map(|result| result["allowed"].clone()).collect();
+    assert_eq!(allowed, [true, true, true, false]);
+
+    let path = "/v1/limits/state?shop=alpha&policy=each-route&device=a";
+    server.call(&server.read_key, "GET", path, None).await.assert_refused(400, "KEY_PART_MISSING");
+    let told = server.call(&server.read_key, "GET", &format!("{path}&route=POST%20/cart/items"), None).await;
+    assert_eq!(told.json()["state"]["remaining"], 0);
+
+    let reset = async |keys: Value| {
+        let body = json!({ "shop": "alpha", "policy": "each-route", "keys": keys });
+        server.call(&server.admin_key, "POST", "/v1/limits/reset", Some(body)).await
+    };
+    reset(json!({ "device": "a" })).await.assert_refused(400, "KEY_PART_MISSING");
+    assert_eq!(reset(keys("POST /cart/items")).await.status, 204);
+    let results = server.check_all(vec![of_route("POST /cart/items")]).await;
+    assert_eq!(results[0]["limits"][0]["remaining"], 1, "as new, less this one");
+}
+
+#[tokio::test]
 async fn the_state_of_a_key_is_explained() {
     let server = Server::start();
     let path = "/v1/limits/state?shop=alpha&policy=login&device=a";

@@ -29,6 +29,16 @@ async fn wrong_checks_are_refused_by_name_and_take_nothing() {
         (changed(|check| check["route"] = json!("POST /nowhere")), 404, "POLICY_UNKNOWN"),
         (changed(|check| check["policies"] = json!(["device", "ip"])), 400, "KEY_PART_MISSING"),
         (changed(|check| check["keys"] = json!({})), 400, "KEY_PART_MISSING"),
+        (changed(|check| check["policies"] = json!(["each-route"])), 400, "KEY_PART_MISSING"),
+        (changed(|check| check["keys"]["route"] = json!("POST /nowhere")), 404, "POLICY_UNKNOWN"),
+        (
+            changed(|check| {
+                check["route"] = json!("POST /cart/items");
+                check["keys"]["route"] = json!("/health");
+            }),
+            400,
+            "BODY_AMBIGUOUS",
+        ),
         (changed(|check| check["keys"]["device"] = json!("")), 400, "KEY_PART_INVALID"),
         (changed(|check| check["keys"]["ip"] = json!("example.com")), 400, "KEY_PART_INVALID"),
         (changed(|check| check["keys"]["sku"] = json!("a\u{0}b")), 400, "KEY_PART_INVALID"),

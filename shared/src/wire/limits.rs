@@ -67,6 +67,9 @@ pub struct KeyParts {
     /// A SKU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sku: Option<String>,
+    /// The id of a route, for policies that count by it; a check that names a route has it already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub route: Option<String>,
 }
 
 /// Waiting for a permit instead of being refused at once.

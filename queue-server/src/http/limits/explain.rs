@@ -111,6 +111,7 @@ fn named_key(in_force: &InForce, call: &Call, shop: &str, policy: &str) -> Resul
         member: call.query("member"),
         client: call.query("client"),
         sku: call.query("sku"),
+        route: call.query("route"),
     };
     let asked = Asked::key(in_force, shop, policy, &keys, 0)?;
     let (at, charge) = Limits::one_key(&asked)?;
