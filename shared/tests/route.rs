@@ -53,6 +53,7 @@ fn the_calls_of_the_protocol_are_found_under_the_prefix() {
     assert_eq!(call("POST", "/.fairgate/events/drop/session/renew"), FairgateRoute::Renew(drop_event()));
     assert_eq!(call("POST", "/.fairgate/events/drop/session/extend"), FairgateRoute::Extend(drop_event()));
     assert_eq!(call("GET", "/.fairgate/wait/drop?return=/a"), FairgateRoute::WaitPage(drop_event()));
+    assert_eq!(call("GET", "/.fairgate/limits/state?policy=ip"), FairgateRoute::KeyState);
     assert_eq!(call("GET", "/.fairgate/jwks.json"), FairgateRoute::Jwks);
     assert_eq!(call("OPTIONS", "/.fairgate/events/drop/ticket"), FairgateRoute::Preflight);
     assert_eq!(call("GET", "//.FAIRGATE/./%65vents/drop/"), FairgateRoute::Snapshot(drop_event()));

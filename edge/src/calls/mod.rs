@@ -2,6 +2,7 @@
 
 pub(crate) mod forward;
 mod jwks;
+mod key_state;
 mod snapshot;
 mod status;
 mod wait;
@@ -66,6 +67,7 @@ async fn route(
             forward::by_ticket(incoming, shop, event, "POST", "session/extend").await
         }
         FairgateRoute::WaitPage(event) => wait::answer(incoming, event).await,
+        FairgateRoute::KeyState => key_state::answer(incoming, shop).await,
         FairgateRoute::Jwks => jwks::answer(incoming).await,
         FairgateRoute::Preflight => Err(Reason::RouteUnknown.into()),
     }

@@ -6,7 +6,7 @@ use crate::isolate::Isolate;
 use shared::flat;
 use shared::gate::{Home, HomeCall, HomeCheck, Limit};
 use shared::limiter::Decision;
-use shared::limiter::check::Charge;
+use shared::limiter::check::{Charge, CheckRequest};
 use shared::limiter::concurrency::Holder;
 use shared::limiter::home::{Ask, HomeReply, HomeRequest, REFUNDS_MAX};
 use shared::time::Timestamp;
@@ -54,6 +54,14 @@ pub(super) async fn ask(
         link.take_leases(&home, charges, &reply, began, &mut answered);
     }
     Some(answered)
+}
+
+/// How a key stands at its home, and by whose clock; nothing is taken. `None`: the home does not answer.
+pub(crate) async fn look(incoming: &Incoming, home: &str, charge: Charge) -> Option<(Timestamp, Decision)> {
+    let peek = CheckRequest::new(vec![Charge { cost: 0, ..charge }]).ok()?;
+    let request = HomeRequest { asks: vec![Ask::binding(peek)], ..HomeRequest::default() };
+    let reply = HomeLink::of(incoming).call(home, &request).await?;
+    Some((reply.taken_at, *reply.answers.first()?.check.decisions.first()?))
 }
 
 /// The charges of a call that leases may answer: those of a home that many share, when all of its limits are leased.

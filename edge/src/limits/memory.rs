@@ -73,13 +73,13 @@ impl LimitMemory {
             lines = Lines { second: now.as_secs(), written: 0, left_out: lines.left_out };
         }
         if lines.written < LINES_PER_SECOND {
-            let Bound { policy, key: KeyHash(key), retry_after, .. } = bound;
+            let Bound { policy, key: KeyHash(key), home, retry_after, .. } = bound;
             let key = u128::from_be_bytes(*key);
             let counts_by: Vec<&str> = bound.counts_by.iter().map(|part| part.name()).collect();
             let (counts_by, wait_ms) = (counts_by.join("+"), retry_after.map_or(0, |wait| wait.as_millis()));
             let left_out = std::mem::take(&mut lines.left_out);
             console_log!(
-                "a limit refuses: policy={policy} key={key:032x} counts_by={counts_by} wait_ms={wait_ms} \
+                "a limit refuses: policy={policy} key={key:032x} home={home} counts_by={counts_by} wait_ms={wait_ms} \
                  request={request_id} left_out={left_out}"
             );
             lines.written += 1;

@@ -12,6 +12,7 @@ use crate::incoming::Incoming;
 use crate::refusal::Refusal;
 use crate::reporting;
 use futures_util::future::join_all;
+pub(crate) use home::look;
 use home::{Answered, HomeLink};
 use memory::LimitMemory;
 use shared::config::{RouteConfig, ShopConfig};

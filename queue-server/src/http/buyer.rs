@@ -50,6 +50,8 @@ async fn route_to(app: &App, call: &Call, route: &FairgateRoute) -> Result<Respo
         FairgateRoute::Abandon(event) => ticket::abandon(app, call, changed_room(app, call, event)?).await,
         FairgateRoute::Renew(event) => session::renew(app, call, changed_room(app, call, event)?).await,
         FairgateRoute::Extend(event) => session::extend(app, call, changed_room(app, call, event)?).await,
+        // Of keys that an edge counts only the edge can tell.
+        FairgateRoute::KeyState => Err(Refusal::new(Reason::RouteUnknown)),
         FairgateRoute::Jwks => Ok(jwks(app)),
         // The waiting page carries all it needs.
         FairgateRoute::Preflight => Ok(reply::empty(StatusCode::NO_CONTENT)),
@@ -127,6 +129,7 @@ fn name(route: &FairgateRoute) -> &'static str {
         FairgateRoute::Renew(_) => "renew",
         FairgateRoute::Extend(_) => "extend",
         FairgateRoute::WaitPage(_) => "wait",
+        FairgateRoute::KeyState => "key_state",
         FairgateRoute::Jwks => "jwks",
         FairgateRoute::Preflight => "preflight",
     }

@@ -36,7 +36,7 @@ pub use forwarding::{
 pub use limit_counts::LimitTally;
 pub use limits::{
     Bound, Home, HomeCall, HomeCheck, Ledger, Limit, MEMBER_BYTES_MAX, Plan, Stage, Subject, Verdict,
-    by_home, judge, permits_end_soon, poll_limit, refused_already,
+    by_home, judge, limit_of, permits_end_soon, poll_limit, refused_already,
 };
 pub use outcome::{outcome_of, session_word};
 pub use renewal::{Look, RENEWAL_TIME_MAX, Renewal};

@@ -66,6 +66,8 @@ pub enum FairgateRoute {
     Extend(EventId),
     /// `GET wait/{event}`
     WaitPage(EventId),
+    /// `GET limits/state`
+    KeyState,
     /// `GET jwks.json`
     Jwks,
     /// `OPTIONS` on any of them: a browser asks for permission before a call from another web origin.
@@ -85,7 +87,7 @@ impl FairgateRoute {
             | Self::Renew(event)
             | Self::Extend(event)
             | Self::WaitPage(event) => Some(event),
-            Self::Jwks | Self::Preflight => None,
+            Self::KeyState | Self::Jwks | Self::Preflight => None,
         }
     }
 
@@ -199,6 +201,7 @@ fn read_call(
         ["events", name, "session", "renew"] => verb.only_post(FairgateRoute::Renew(event(name)?)),
         ["events", name, "session", "extend"] => verb.only_post(FairgateRoute::Extend(event(name)?)),
         ["wait", name] => verb.only_get(FairgateRoute::WaitPage(event(name)?)),
+        ["limits", "state"] => verb.only_get(FairgateRoute::KeyState),
         ["jwks.json"] => verb.only_get(FairgateRoute::Jwks),
         _ => Err(Unroutable::because(Reason::RouteUnknown)),
     }

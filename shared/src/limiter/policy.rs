@@ -259,6 +259,12 @@ impl Policy {
         }
     }
 
+    /// Whether a key that was told `decision` is locked out: it has nothing left, although its window may be over.
+    pub fn is_locked(&self, decision: &Decision) -> bool {
+        let Self::Lockout(policy) = self else { return false };
+        !policy.lock_time().is_zero() && decision.remaining() == 0
+    }
+
     /// The most cost admitted at one instant from rest: `q` of `RateLimit-Policy`.
     pub const fn quota(&self) -> Cost {
         match self {

@@ -2,7 +2,7 @@
 
 use crate::fixtures::{buyer, config};
 use shared::config::{Config, KeyPart, PolicyMode};
-use shared::gate::{Buyer, Limit, LimitTally, Plan, Stage, Subject, by_home, judge, permits_end_soon};
+use shared::gate::{Buyer, Home, Limit, LimitTally, Plan, Stage, Subject, by_home, judge, permits_end_soon};
 use shared::http::ratelimit::LimitFields;
 use shared::limiter::{Decision, PolicySettings};
 use shared::wire::{LimitCounts, LimitReport};
@@ -147,4 +147,32 @@ fn a_home_that_does_not_answer_refuses_nobody() {
         .unwrap();
     assert_eq!(refused.policy, "wide");
     assert_eq!(refused.fields.rate_limit_policy, "\"wide\";q=200;w=2");
+}
+
+#[test]
+fn a_home_is_found_by_its_name_and_by_no_other() {
+    let callers = [KeyPart::Client, KeyPart::Member, KeyPart::Device, KeyPart::Ip];
+    let callers = callers.into_iter().flat_map(|part| (0..=255).map(move |shard| Home::Caller(part, shard)));
+    for home in callers.chain([Home::Shop("alpha"), Home::Site]) {
+        assert_eq!(Home::named(&home.to_string(), "alpha"), Some(home));
+    }
+    for name in [
+        "",
+        "site-",
+        "Site",
+        "isolate",
+        "shop-beta",
+        "shop-",
+        "device",
+        "device-",
+        "device-3F",
+        "device-03f",
+        "device-+f",
+        "device-100",
+        "sku-00",
+        "route-00",
+        "shop-alpha ",
+    ] {
+        assert_eq!(Home::named(name, "alpha"), None, "{name}");
+    }
 }

@@ -103,14 +103,23 @@ impl Ground {
         with();
         set.replica.resume()?;
         let killed = Instant::now();
-        while !set.replica.ask::<String>(&["INFO", "replication"]).await?.contains("role:master") {
+        // Sentinels break off every connection of a server whose role they change, ours too: then we ask again.
+        while !set
+            .replica
+            .ask::<String>(&["INFO", "replication"])
+            .await
+            .is_ok_and(|told| told.contains("role:master"))
+        {
             ensure!(killed.elapsed() < FAILOVER_MAX, "nobody follows the master");
             tokio::time::sleep(LOOK_EVERY).await;
         }
         // With its only replica promoted there is none left to confirm, so the old master comes back as one.
         set.master.restart().await?;
-        let port = set.replica.port().to_string();
-        let _: String = set.master.ask(&["REPLICAOF", "127.0.0.1", &port]).await?;
+        let (port, back) = (set.replica.port().to_string(), Instant::now());
+        while let Err(error) = set.master.ask::<String>(&["REPLICAOF", "127.0.0.1", &port]).await {
+            ensure!(back.elapsed() < FAILOVER_MAX, "the old master takes no order: {error}");
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! Several queue servers with the same keys over one Redis, without an edge.
 
+use super::access::access_key;
 use super::config::{Addresses, DemoConfig};
 use super::edge::{Edge, EdgeSetup, edge_keys};
 use super::programs::{self, Programs};
@@ -151,22 +152,8 @@ impl Fleet {
 
     /// A bearer key for the shop of the first room, once servers know it.
     pub async fn access_key(&self, roles: &[&str]) -> Result<String> {
-        let mut command = Command::new(&self.program);
-        command.args(["access", "create", "--shop", "alpha", "--role", "read"]);
-        command.args(roles.iter().flat_map(|role| ["--role", role]));
-        let output = command.arg("--data-dir").arg(self.data_dir(0)).output()?;
-        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let key = String::from_utf8(output.stdout)?.trim().to_owned();
         let address = self.addresses.first().context("no servers")?;
-        let asked = Instant::now();
-        loop {
-            let events = self.client.get(format!("http://{address}/v1/events")).bearer_auth(&key);
-            if events.send().await?.status().is_success() {
-                return Ok(key);
-            }
-            ensure!(asked.elapsed() < KEY_PATIENCE, "the key is not known");
-            tokio::time::sleep(ASK_EVERY).await;
-        }
+        access_key(&self.program, &self.data_dir(0), &format!("http://{address}"), &self.client, roles).await
     }
 
     /// Where buyers come in.
@@ -262,6 +249,5 @@ fn free_addresses(count: usize) -> Result<Vec<SocketAddr>> {
 const KEYS: &str = "keys.toml";
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(6);
 const PROBE_TIMEOUT: Duration = Duration::from_millis(200);
-const KEY_PATIENCE: Duration = Duration::from_secs(10);
 const LEAD_PATIENCE: Duration = Duration::from_secs(20);
 const ASK_EVERY: Duration = Duration::from_millis(20);

@@ -1,5 +1,6 @@
 //! The real parts, started on free ports and stopped by guards: queue server, demo shop, edge.
 
+pub mod access;
 pub mod config;
 pub mod edge;
 pub mod fleet;

@@ -8,6 +8,7 @@ mod empty_line;
 mod fixtures;
 mod forged_headers;
 mod hostile;
+mod key_state;
 mod limit_faults;
 mod limit_homes;
 mod limits;

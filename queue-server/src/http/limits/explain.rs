@@ -21,11 +21,11 @@ use serde_json::{Value, json as object};
 use shared::{
     config::{PolicyConfig, RouteCoverage, ShopConfig},
     http::{etag::is_known, reason::Reason},
-    limiter::{Policy, PolicySettings, check::Charge, table::KeyState},
+    limiter::{PolicySettings, check::Charge, table::KeyState},
     time::micros,
     wire::limits::KeyParts,
 };
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 /// `GET /v1/limits/state?shop=alpha&policy=device&key=<32 digits>`, or with the parts of the key instead
 pub(super) async fn state(State(app): State<Arc<App>>, call: Call) -> Response {
@@ -82,17 +82,11 @@ fn told_state(known: &KeyState, call: &Call) -> Value {
     object!({
         "settings": PolicySettings::from(known.policy),
         "remaining": known.decision.remaining(),
-        "locked": is_locked(known),
+        "locked": known.policy.is_locked(&known.decision),
         "resetAfterUs": micros(known.decision.reset_after()),
         "forgottenAtUs": known.expiry.as_micros(),
         "ttlUs": micros(known.expiry.since(call.now)),
     })
-}
-
-/// A lockout whose key has nothing left although its window may be over.
-fn is_locked(known: &KeyState) -> bool {
-    let Policy::Lockout(policy) = known.policy else { return false };
-    policy.lock_time() > Duration::ZERO && known.decision.remaining() == 0
 }
 
 /// The key of the query: by its digits, or by its parts. And where it lies.

@@ -20,6 +20,23 @@ pub enum Home<'a> {
     Isolate,
 }
 
+impl<'a> Home<'a> {
+    /// The owner of that name, as far as it holds keys of this shop. An isolate is nobody that could be asked.
+    pub fn named(name: &str, shop_id: &'a str) -> Option<Self> {
+        if name == "site" {
+            return Some(Self::Site);
+        }
+        let (kind, which) = name.split_once('-')?;
+        if kind == "shop" {
+            return (which == shop_id).then_some(Self::Shop(shop_id));
+        }
+        let part = KeyPart::ALL.into_iter().find(|part| part.is_personal() && part.name() == kind)?;
+        let home = Self::Caller(part, u8::from_str_radix(which, 16).ok()?);
+        // One spelling for each.
+        (home.to_string() == name).then_some(home)
+    }
+}
+
 impl fmt::Display for Home<'_> {
     /// The name of the owner: `device-3f`, `shop-alpha`, `site`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -22,7 +22,7 @@ mod verdict;
 
 pub use home::{Home, HomeCall, HomeCheck, by_home};
 pub use ledger::Ledger;
-pub use plan::{Plan, Stage};
+pub use plan::{Plan, Stage, limit_of};
 pub use subject::{MEMBER_BYTES_MAX, Subject};
 pub use verdict::{Bound, Verdict, judge, permits_end_soon, refused_already};
 

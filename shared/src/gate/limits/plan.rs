@@ -72,7 +72,7 @@ impl<'a> Plan<'a> {
     /// The limits of one stage for this subject. Empty: no home is asked. Policies that are off are not among them.
     pub fn limits(&self, stage: Stage, subject: &Subject<'a>) -> Vec<Limit<'a>> {
         let choices = self.limits.iter().copied().flatten();
-        let limits = choices.filter_map(|choice| limit(chosen(choice, subject)?, subject));
+        let limits = choices.filter_map(|choice| limit_of(chosen(choice, subject)?, subject));
         let limits = limits.filter(|limit| stage_of(limit.home) == stage);
         let mut by_home: Vec<Limit<'a>> = Vec::new();
         for limit in limits {
@@ -91,7 +91,8 @@ fn chosen<'a>(choice: &'a LimitChoice, subject: &Subject<'_>) -> Option<&'a Poli
     known.or_else(|| policies.next_back())
 }
 
-fn limit<'a>(policy: &'a PolicyConfig, subject: &Subject<'a>) -> Option<Limit<'a>> {
+/// The limit of one policy for this subject; `None` where the policy is off, or passes the subject over.
+pub fn limit_of<'a>(policy: &'a PolicyConfig, subject: &Subject<'a>) -> Option<Limit<'a>> {
     if policy.mode == PolicyMode::Off {
         return None;
     }

@@ -1,6 +1,6 @@
 //! What the answers of one stage mean for the request.
 
-use super::Limit;
+use super::{Home, Limit};
 use crate::config::{KeyPart, OnStoreFailure, PolicyMode, PolicyWords};
 use crate::http::ratelimit::{LimitFields, QuotaReport, RateLimitFields, rate_limit_fields};
 use crate::http::reason::Reason;
@@ -31,6 +31,8 @@ pub struct Bound<'a> {
     pub policy: &'a str,
     /// Its key.
     pub key: KeyHash,
+    /// Where the key's state lives.
+    pub home: Home<'a>,
     /// What it counts by.
     pub counts_by: &'a [KeyPart],
     /// What the refusal is called.
@@ -76,13 +78,14 @@ pub fn judge<'a>(told: LimitFields, limits: &[Limit<'a>], decisions: &[Option<De
     verdict.fields = rate_limit_fields(told, &reports);
     verdict.delay = decided.iter().map(|(_, decision)| delay(decision)).max().unwrap_or_default();
     verdict.refusal = binding(&decided, &verdict.fields).or_else(|| {
-        let Limit { name: policy, counts_by, charge: Charge { key, .. }, .. } = *closed?;
+        let Limit { name: policy, counts_by, home, charge: Charge { key, .. }, .. } = *closed?;
         let fields = verdict.fields.clone();
         // Nothing of the policy's: its words are for whoever did too much.
         let words = &PolicyWords::NONE;
         Some(Bound {
             policy,
             key,
+            home,
             counts_by,
             reason: Reason::LimiterUnavailable,
             retry_after: None,
@@ -119,8 +122,8 @@ fn binding<'a>(decided: &[(&Limit<'a>, Decision)], fields: &RateLimitFields) -> 
     }
     let (limit, retry_after) = bound?;
     let reason = if retry_after.is_some() { limit.reason } else { Reason::CostTooHigh };
-    let Limit { name: policy, counts_by, words, charge: Charge { key, .. }, .. } = *limit;
-    Some(Bound { policy, key, counts_by, reason, retry_after, words, fields: fields.clone() })
+    let Limit { name: policy, counts_by, home, words, charge: Charge { key, .. }, .. } = *limit;
+    Some(Bound { policy, key, home, counts_by, reason, retry_after, words, fields: fields.clone() })
 }
 
 /// Decisions as a buyer is told them. Requests end long before the lives of their permits: who found none free comes again within
