@@ -4,7 +4,7 @@
 use super::RedisLimits;
 use super::ask::{decimal, misconfigured};
 use super::bytes::{cost_of, policy_bytes};
-use super::reply::{Said, decisions};
+use super::reply::{NUMBERS, Said, gcra_decisions};
 use super::script::{Call, Known};
 use crate::limits::store::{Answer, LimitStoreError, Timed};
 use shared::limiter::Policy;
@@ -118,13 +118,13 @@ impl RedisLimits {
         let mut rest = numbers.as_slice();
         let mut replies = Vec::with_capacity(checks.len());
         for charges in checks {
-            let length = charges.len() * 5;
+            let length = charges.len() * NUMBERS;
             let (told, later) = rest.split_at_checked(length).ok_or_else(|| misconfigured(NO_DECISIONS))?;
             rest = later;
             replies.push(match told {
                 [ANOTHER_POLICY, ..] => Ok(None),
                 [NOT_OURS, ..] => Err(misconfigured("the key of a limit holds what no limit has written")),
-                told => Ok(Some(decisions(told).ok_or_else(|| misconfigured(NO_DECISIONS))?)),
+                told => Ok(Some(gcra_decisions(told).ok_or_else(|| misconfigured(NO_DECISIONS))?)),
             });
         }
         Ok(Timed { value: replies, now: reply.now })
@@ -210,9 +210,9 @@ fn end_one(shops: &mut HashMap<String, OfShop>, shop: &str) {
 }
 
 /// What the script says of a check of which another policy counted some key.
-const ANOTHER_POLICY: i64 = 2;
+const ANOTHER_POLICY: i64 = -2;
 /// What it says where some key holds another kind of value.
-const NOT_OURS: i64 = 3;
+const NOT_OURS: i64 = -3;
 const NO_DECISIONS: &str = "not the decisions of our scripts";
 /// Whole numbers below are exact as doubles.
 const EXACT: u64 = 1 << 53;

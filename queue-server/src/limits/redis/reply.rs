@@ -73,6 +73,21 @@ pub(super) fn decisions(numbers: &[i64]) -> Option<CheckReply> {
     rest.is_empty().then_some(CheckReply { decisions })
 }
 
+/// The decisions of a check of GCRAs, [`NUMBERS`] each: they ask for no delay, and pass where there is no wait.
+pub(super) fn gcra_decisions(numbers: &[i64]) -> Option<CheckReply> {
+    let (charges, rest) = numbers.as_chunks::<NUMBERS>();
+    let decision = |[retry_after, remaining, reset_after]: &[i64; NUMBERS]| {
+        let (remaining, reset_after) = (Cost::try_from(*remaining).ok()?, span(*reset_after)?);
+        Some(match *retry_after {
+            0 => Decision::Allowed { remaining, reset_after, delay: Duration::ZERO },
+            NEVER => Decision::Denied { remaining, retry_after: None, reset_after },
+            wait => Decision::Denied { remaining, retry_after: Some(span(wait)?), reset_after },
+        })
+    };
+    let decisions = charges.iter().map(decision).collect::<Option<Vec<_>>>()?;
+    rest.is_empty().then_some(CheckReply { decisions })
+}
+
 fn moment(us: i64) -> Option<Timestamp> {
     u64::try_from(us).ok().map(Timestamp::from_micros)
 }
@@ -85,6 +100,8 @@ const DECIDED: i64 = 0;
 const CHANGED: i64 = 1;
 const CALENDAR: i64 = 2;
 const NEVER: i64 = -1;
+/// What a script of GCRAs says of a charge.
+pub(super) const NUMBERS: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -103,6 +120,9 @@ mod tests {
             [&[1, 0, 0, 0][..], &[2, 0, 0, 0, 0], &[1, 0, 5, 0, 0], &[0, -1, 5, 0, 0], &[0, 1, -2, 0, 0]]
         {
             assert_eq!(decisions(strange), None, "{strange:?}");
+        }
+        for strange in [&[0, 0][..], &[-2, 0, 0], &[0, -1, 0], &[5, 1, -2], &[0, 0, 0, 0]] {
+            assert_eq!(gcra_decisions(strange), None, "{strange:?}");
         }
     }
 }

@@ -7,71 +7,68 @@
 -- ARGV[2i], ARGV[2i + 1]
 --          of charge i the policy, as in check/gcra.lua, and the cost in decimal digits
 --
--- Reply: 0, now_us, then five numbers a charge as in check.lua. Where passes is 2 another policy counted some key of the check:
--- nothing was taken for it, and check.lua with all algorithms decides. Where it is 3 some key holds what no limit has written.
+-- Reply: 0, now_us, then three numbers a charge: retry_after_us (0: passes; -1: never), remaining, reset_after_us. Where the first is -2
+-- another policy counted some key of the check: nothing was taken for it, and check.lua with all algorithms decides. Where it is -3
+-- some key holds what no limit has written.
 assert(#KEYS > 0 and #ARGV == 1 + 2 * #KEYS, 'a policy and a cost for each key')
 
--- Tables that begin with room for one charge: growing costs as much as deciding.
-local read = struct.unpack
-local values, debts, ats = { 0 }, { 0 }, { 0 }
-local reply, told, last = { 0, now_us, 0, 0, 0, 0, 0 }, 2, 0
-
+-- Begins with room for one charge: growing costs as much as deciding.
+local reply, told, last = { 0, now_us, 0, 0, 0 }, 2, 0
 -- The numbers of the policy that was read last: nearly every charge has the one of the charge before.
 local policy, burst_capacity, rate, period, full
-local function read_policy(i)
-  if ARGV[2 * i] == policy then return end
-  local full_us, full_parts
-  policy = ARGV[2 * i]
-  burst_capacity, rate, period, full_us, full_parts = read('<ddddd', policy, 3)
-  full = full_us * rate + full_parts
-end
 
 for check = 1, #ARGV[1] do
   local first, all_fit, unreadable = last + 1, true, nil
   last = last + string.byte(ARGV[1], check)
-  for i = first, last do
-    read_policy(i)
-    local value, debt, at = redis.pcall('GET', KEYS[i]), 0, now_us
-    if value then
-      if type(value) == 'table' then unreadable = 3 break end
-      if string.sub(value, 1, #policy) ~= policy then unreadable = 2 break end
-      local debt_us, debt_parts, last_admitted = read('<ddd', value, #policy + 1)
-      if last_admitted > at then at = last_admitted end
-      debt_us = debt_us - (at - last_admitted)
-      if debt_us >= 0 then debt = debt_us * rate + debt_parts end
-    end
-    values[i], debts[i], ats[i] = value, debt, at
-    if debt + ARGV[2 * i + 1] * period > full then all_fit = false end
-  end
-  for i = first, last do
-    local passes, remaining, retry_after, reset_after = unreadable, 0, 0, 0
-    if not unreadable then
-      read_policy(i)
-      local cost, debt = tonumber(ARGV[2 * i + 1]), debts[i]
-      local missing, takes = debt + cost * period - full, all_fit and cost > 0
-      if takes then debt = debt + cost * period end
-      local debt_parts, free = debt % rate, full - debt
-      local debt_us = (debt - debt_parts) / rate
-      passes, remaining = 1, (free - free % period) / period
-      reset_after = debt_parts > 0 and debt_us + 1 or debt_us
-      if missing > 0 then
-        passes, retry_after = 0, cost > burst_capacity and -1 or (missing - missing % -rate) / rate
+  -- Several charges are gone through twice, the first time only to see whether all fit.
+  for round = first == last and 2 or 1, 2 do
+    for i = first, last do
+      if ARGV[2 * i] ~= policy then
+        local full_us, full_parts
+        policy = ARGV[2 * i]
+        burst_capacity, rate, period, full_us, full_parts = struct.unpack('<ddddd', policy, 3)
+        full = full_us * rate + full_parts
       end
+      local cost, value, debt, at = ARGV[2 * i + 1] + 0, redis.pcall('GET', KEYS[i]), 0, now_us
+      if value then
+        if type(value) == 'table' then
+          unreadable = -3
+        elseif string.sub(value, 1, #policy) ~= policy then
+          unreadable = unreadable or -2
+        else
+          local debt_us, debt_parts, last_admitted = struct.unpack('<ddd', value, #policy + 1)
+          if last_admitted > at then at = last_admitted end
+          debt_us = debt_us - (at - last_admitted)
+          if debt_us >= 0 then debt = debt_us * rate + debt_parts end
+        end
+      end
+      local missing, retry_after, remaining, reset_after = debt + cost * period - full, unreadable, 0, 0
+      if missing > 0 then all_fit = false end
+      if round == 2 and not unreadable then
+        local takes = all_fit and cost > 0
+        if takes then debt = debt + cost * period end
+        local debt_parts, free = debt % rate, full - debt
+        local debt_us = (debt - debt_parts) / rate
+        remaining = (free - free % period) / period
+        reset_after = debt_parts > 0 and debt_us + 1 or debt_us
+        retry_after = missing <= 0 and 0 or cost > burst_capacity and -1 or (missing - missing % -rate) / rate
 
-      -- As new from here on, rounded up to milliseconds.
-      local as_new_us = ats[i] + reset_after
-      if as_new_us > 9007199254740991 then as_new_us = 9007199254740991 end
-      local expiry_ms = string.format('%d', (as_new_us - as_new_us % -1000) / 1000 + clock_ahead_ms)
-      if takes then
-        redis.call('SET', KEYS[i], policy .. struct.pack('<ddd', debt_us, debt_parts, ats[i]), 'PXAT', expiry_ms)
-      elseif values[i] then
-        -- Nothing changes, but a lost expiry comes back.
-        redis.call('PEXPIREAT', KEYS[i], expiry_ms, 'NX')
+        -- As new from here on, rounded up to milliseconds.
+        local as_new_us = at + reset_after
+        if as_new_us > 9007199254740991 then as_new_us = 9007199254740991 end
+        local expiry_ms = string.format('%d', (as_new_us - as_new_us % -1000) / 1000 + clock_ahead_ms)
+        if takes then
+          redis.call('SET', KEYS[i], policy .. struct.pack('<ddd', debt_us, debt_parts, at), 'PXAT', expiry_ms)
+        elseif value then
+          -- Nothing changes, but a lost expiry comes back.
+          redis.call('PEXPIREAT', KEYS[i], expiry_ms, 'NX')
+        end
+      end
+      if round == 2 then
+        reply[told + 1], reply[told + 2], reply[told + 3] = retry_after, remaining, reset_after
+        told = told + 3
       end
     end
-    reply[told + 1], reply[told + 2], reply[told + 3], reply[told + 4], reply[told + 5] =
-      passes, remaining, retry_after, reset_after, 0
-    told = told + 5
   end
 end
 return reply
