@@ -13,15 +13,19 @@
 assert(#KEYS > 0 and #ARGV == 1 + 2 * #KEYS, 'a policy and a cost for each key')
 
 -- Begins with room for one charge: growing costs as much as deciding.
-local reply, told, last = { 0, now_us, 0, 0, 0 }, 2, 0
+local reply, last = { 0, now_us, 0, 0, 0 }, 0
+-- What charges that are not alone will write, once all are known to fit.
+local values, expiries
 -- The numbers of the policy that was read last: nearly every charge has the one of the charge before.
 local policy, burst_capacity, rate, period, full
 
 for check = 1, #ARGV[1] do
   local first, all_fit, unreadable = last + 1, true, nil
   last = last + string.byte(ARGV[1], check)
-  -- Several charges are gone through twice, the first time only to see whether all fit.
-  for round = first == last and 2 or 1, 2 do
+  local is_alone = first == last
+  if not is_alone and not values then values, expiries = {}, {} end
+  -- As if all fitted, and where they do not a second time, when nothing is taken.
+  for round = 1, 2 do
     for i = first, last do
       if ARGV[2 * i] ~= policy then
         local full_us, full_parts
@@ -44,8 +48,8 @@ for check = 1, #ARGV[1] do
       end
       local missing, retry_after, remaining, reset_after = debt + cost * period - full, unreadable, 0, 0
       if missing > 0 then all_fit = false end
-      if round == 2 and not unreadable then
-        local takes = all_fit and cost > 0
+      if not unreadable then
+        local takes = missing <= 0 and cost > 0 and round == 1
         if takes then debt = debt + cost * period end
         local debt_parts, free = debt % rate, full - debt
         local debt_us = (debt - debt_parts) / rate
@@ -58,16 +62,25 @@ for check = 1, #ARGV[1] do
         if as_new_us > 9007199254740991 then as_new_us = 9007199254740991 end
         local expiry_ms = string.format('%d', (as_new_us - as_new_us % -1000) / 1000 + clock_ahead_ms)
         if takes then
-          redis.call('SET', KEYS[i], policy .. struct.pack('<ddd', debt_us, debt_parts, at), 'PXAT', expiry_ms)
+          local taken = policy .. struct.pack('<ddd', debt_us, debt_parts, at)
+          if is_alone then
+            redis.call('SET', KEYS[i], taken, 'PXAT', expiry_ms)
+          else
+            values[i], expiries[i] = taken, expiry_ms
+          end
         elseif value then
           -- Nothing changes, but a lost expiry comes back.
           redis.call('PEXPIREAT', KEYS[i], expiry_ms, 'NX')
         end
       end
-      if round == 2 then
-        reply[told + 1], reply[told + 2], reply[told + 3] = retry_after, remaining, reset_after
-        told = told + 3
+      reply[3 * i], reply[3 * i + 1], reply[3 * i + 2] = retry_after, remaining, reset_after
+    end
+    if is_alone then break end
+    if all_fit and not unreadable then
+      for i = first, last do
+        if values[i] then redis.call('SET', KEYS[i], values[i], 'PXAT', expiries[i]) end
       end
+      break
     end
   end
 end
