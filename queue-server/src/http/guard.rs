@@ -5,7 +5,7 @@ use super::{
     joins::Joins,
     traced,
 };
-use crate::app::App;
+use crate::{app::App, leader::Leader};
 use axum::{
     body::{Body, HttpBody, to_bytes},
     extract::{Request, State},
@@ -106,7 +106,8 @@ impl Guard {
     async fn run(&self, request: Request, next: Next) -> Result<Response, Reason> {
         // A body that is slow to arrive takes no place from others.
         let _permit = if is_join(&self.app, &request) {
-            let permit = self.joins.take().await;
+            let permit =
+                if is_led_elsewhere(&self.app) { self.joins.pass_on() } else { self.joins.take().await };
             if permit.is_none() {
                 self.app.metrics.note_shed_join();
                 return Err(Reason::Overloaded);
@@ -118,6 +119,11 @@ impl Guard {
         // Nobody knows whether the change was made: the same request may be sent again.
         timeout(TIME_BUDGET, next.run(request)).await.map_err(|_| Reason::Unconfirmed)
     }
+}
+
+/// Whether joins go on to another server. Those that this takes in the moment before it leads are still bounded, by all that are here.
+fn is_led_elsewhere(app: &App) -> bool {
+    app.peers.as_ref().is_some_and(|peers| matches!(peers.leader(), Leader::Other(_)))
 }
 
 fn is_join(app: &App, request: &Request) -> bool {

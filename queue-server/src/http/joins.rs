@@ -20,7 +20,7 @@ pub(super) struct Joins {
 /// A join that may go on.
 #[derive(Debug)]
 pub(super) struct JoinPermit<'a> {
-    _at_work: SemaphorePermit<'a>,
+    _at_work: Option<SemaphorePermit<'a>>,
     _here: SemaphorePermit<'a>,
 }
 
@@ -37,7 +37,12 @@ impl Joins {
             Ok(permit) => permit,
             Err(_) => timeout(self.wait_max, self.at_work.acquire()).await.ok()?.ok()?,
         };
-        Some(JoinPermit { _at_work: at_work, _here: here })
+        Some(JoinPermit { _at_work: Some(at_work), _here: here })
+    }
+
+    /// For a join that another server answers: it waits there, and here it only takes a place. `None` where too many are here.
+    pub(super) fn pass_on(&self) -> Option<JoinPermit<'_>> {
+        Some(JoinPermit { _at_work: None, _here: self.here.try_acquire().ok()? })
     }
 }
 
@@ -62,6 +67,16 @@ mod tests {
         assert!(last.is_none(), "a place is free, behind the third");
         drop(second);
         assert!(third.now_or_never().unwrap().is_some());
+    }
+
+    #[tokio::test]
+    async fn a_join_that_goes_on_to_another_server_waits_for_none_at_work_here() {
+        let joins = Joins::new(3, 1, PATIENT);
+        let (_working, _first, second) =
+            (joins.take().await.unwrap(), joins.pass_on().unwrap(), joins.pass_on());
+        assert!(second.is_some() && joins.pass_on().is_none(), "three are here");
+        drop(second);
+        assert!(joins.pass_on().is_some());
     }
 
     #[tokio::test]

@@ -7,6 +7,7 @@ use tests::chaos::{JOIN, join, setup};
 use tests::device::{Clock, Device};
 use tests::redis::RedisServer;
 use tests::stack::fleet::Fleet;
+use tokio::task::JoinSet;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_follower_hands_on_once_and_the_leader_checks_who_asks() {
@@ -46,6 +47,26 @@ async fn a_follower_hands_on_once_and_the_leader_checks_who_asks() {
             "{path} is the leader's to answer"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn joins_on_their_way_to_a_slow_leader_wait_for_no_other() {
+    let redis = RedisServer::start().await.unwrap();
+    let fleet = Fleet::start(setup(redis.url(), 1).unwrap()).await.unwrap();
+    let leader = fleet.leader_among(|_| true).await.unwrap();
+    let follower = (0..fleet.addresses.len()).find(|nth| *nth != leader).unwrap();
+    assert!(join(&mut device(&fleet, fleet.addresses[follower])).await.is_some());
+    fleet.servers[leader].pause().unwrap();
+    // More than a server has at work: had they to wait for each other here, half would be refused after a second.
+    let mut asked = JoinSet::new();
+    for _ in 0..64 {
+        let mut device = device(&fleet, fleet.addresses[follower]);
+        asked.spawn(async move { device.post(JOIN, &json!({})).await.unwrap() });
+    }
+    for reply in asked.join_all().await {
+        assert!(reply.status == 200 || reply.code() == "UNCONFIRMED", "{} {}", reply.status, reply.code());
+    }
+    fleet.servers[leader].resume().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
