@@ -25,7 +25,8 @@ pub(crate) enum Address {
 
 impl Address {
     /// `redis://`, also as `valkey://`, with TLS `rediss://` or `valkeys://`; with `+sentinel` or `+cluster` several hosts. Before the
-    /// first host `user:password@` may stand, behind the last `/database`, for Sentinels `/name` and then `/database`.
+    /// first host `user:password@` may stand, behind the last `/database`, for Sentinels `/name`, then `/database`, and at the end
+    /// `?sentinels=user:password` where they ask for a login of their own.
     pub(crate) fn parse(url: &str, budget: Duration) -> Result<Self, AddressError> {
         let (scheme, rest) = url.split_once("://").ok_or(AddressError::Form)?;
         let (wire, kind) = Wire::of(scheme)?;
@@ -44,22 +45,29 @@ impl Address {
     }
 
     fn sentinel(wire: Wire, rest: &str) -> Result<Self, AddressError> {
+        let (rest, their_login) = rest.split_once("?sentinels=").unwrap_or((rest, ""));
         let (login, hosts, path) = parts(rest)?;
         let (name, database) = path.split_once('/').unwrap_or((path, ""));
         let hosts = hosts.map(|host| wire.address(host)).collect::<Result<Vec<_>, _>>()?;
-        let login = format!("redis://{login}localhost/{database}").into_connection_info()?;
-        let login = login.redis_settings();
         let mut client = SentinelClientBuilder::new(hosts, name, SentinelServerType::Master)?;
-        client = client.set_client_to_redis_db(login.db());
         if wire == Wire::Tls {
             client = client.set_client_to_redis_tls_mode(TlsMode::Secure);
             client = client.set_client_to_sentinel_tls_mode(TlsMode::Secure);
         }
-        if let Some(user) = login.username() {
+        let login = format!("redis://{login}localhost/{database}").into_connection_info()?;
+        client = client.set_client_to_redis_db(login.redis_settings().db());
+        if let Some(user) = login.redis_settings().username() {
             client = client.set_client_to_redis_username(user);
         }
-        if let Some(password) = login.password() {
+        if let Some(password) = login.redis_settings().password() {
             client = client.set_client_to_redis_password(password);
+        }
+        let login = format!("redis://{their_login}@localhost").into_connection_info()?;
+        if let Some(user) = login.redis_settings().username() {
+            client = client.set_client_to_sentinel_username(user);
+        }
+        if let Some(password) = login.redis_settings().password() {
+            client = client.set_client_to_sentinel_password(password);
         }
         Ok(Self::Sentinel(tokio::sync::Mutex::new(client.build()?)))
     }
@@ -136,6 +144,7 @@ mod tests {
             ("valkey://:secret@127.0.0.1", "single"),
             ("redis+sentinel://a:26379,b:26379/main", "sentinel"),
             ("redis+sentinel://user:se@cret@a:26379/main/3", "sentinel"),
+            ("redis+sentinel://user:secret@a:26379/main?sentinels=watcher:other", "sentinel"),
             ("redis+cluster://127.0.0.1:7000,127.0.0.1:7001", "cluster"),
             ("rediss://user:secret@127.0.0.1:6379", "single"),
             ("valkeys+sentinel://user:secret@a:26379/main", "sentinel"),

@@ -1,6 +1,7 @@
 //! A cluster of three masters.
 
-use super::{ASK_EVERY, REDIS, RedisServer, START_PATIENCE};
+use super::secure::{PASSWORD, USER};
+use super::{ASK_EVERY, REDIS, RedisServer, START_PATIENCE, hosts};
 use anyhow::{Result, ensure};
 use std::time::Instant;
 
@@ -17,6 +18,20 @@ impl RedisCluster {
         for _ in 0..NODES {
             nodes.push(RedisServer::start_program(REDIS, &["--cluster-enabled", "yes"]).await?);
         }
+        Self::join(nodes).await
+    }
+
+    /// All of them speak TLS.
+    pub async fn start_secure() -> Result<Self> {
+        let mut nodes = Vec::new();
+        for _ in 0..NODES {
+            let arguments = ["--cluster-enabled", "yes", "--tls-cluster", "yes"];
+            nodes.push(RedisServer::start_secure(&arguments).await?);
+        }
+        Self::join(nodes).await
+    }
+
+    async fn join(nodes: Vec<RedisServer>) -> Result<Self> {
         let cluster = Self { nodes };
         let [first, others @ ..] = cluster.nodes.as_slice() else { anyhow::bail!("no nodes") };
         for (nth, node) in cluster.nodes.iter().enumerate() {
@@ -25,7 +40,7 @@ impl RedisCluster {
                 node.ask(&["CLUSTER", "ADDSLOTSRANGE", &from.to_string(), &to.to_string()]).await?;
         }
         for node in others {
-            let _: String = node.ask(&["CLUSTER", "MEET", "127.0.0.1", &first.port().to_string()]).await?;
+            let _: String = node.ask(&["CLUSTER", "MEET", "127.0.0.1", &first.listens_at().to_string()]).await?;
         }
         let started = Instant::now();
         for node in &cluster.nodes {
@@ -43,8 +58,13 @@ impl RedisCluster {
 
     /// Where they listen.
     pub fn url(&self) -> String {
-        let hosts: Vec<String> = self.nodes.iter().map(|node| format!("127.0.0.1:{}", node.port())).collect();
-        format!("redis+cluster://{}", hosts.join(","))
+        format!("redis+cluster://{}", hosts(self.nodes.iter().map(RedisServer::port)))
+    }
+
+    /// The same by TLS, with a login.
+    pub fn secure_url(&self) -> String {
+        let hosts = hosts(self.nodes.iter().map(RedisServer::listens_at));
+        format!("rediss+cluster://{USER}:{PASSWORD}@{hosts}")
     }
 }
 

@@ -5,7 +5,7 @@ mod secure;
 mod sentinel;
 
 pub use cluster::RedisCluster;
-pub use secure::{SecureRedis, certificate_authority};
+pub use secure::certificate_authority;
 pub use sentinel::RedisSentinel;
 
 use crate::stack::process::Process;
@@ -23,6 +23,8 @@ pub struct RedisServer {
     program: &'static str,
     arguments: Vec<String>,
     port: u16,
+    /// Where it speaks TLS, if it does.
+    tls_port: Option<u16>,
     process: Option<Process>,
     dir: RunDir,
 }
@@ -46,7 +48,8 @@ impl RedisServer {
         );
         let arguments = arguments.iter().map(ToString::to_string).collect();
         let port = free_port()?;
-        let mut server = Self { program, arguments, port, process: None, dir: RunDir::create("redis")? };
+        let dir = RunDir::create("redis")?;
+        let mut server = Self { program, arguments, port, tls_port: None, process: None, dir };
         server.restart().await?;
         Ok(server)
     }
@@ -58,6 +61,11 @@ impl RedisServer {
 
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// The port for whom it tests, and for other servers: that of TLS where it has one.
+    fn listens_at(&self) -> u16 {
+        self.tls_port.unwrap_or(self.port)
     }
 
     /// `SIGKILL`; nothing of what it held comes back.
@@ -143,6 +151,11 @@ fn free_port() -> Result<u16> {
             return Ok(port);
         }
     }
+}
+
+/// As a URL names several servers of this machine.
+fn hosts(ports: impl Iterator<Item = u16>) -> String {
+    ports.map(|port| format!("127.0.0.1:{port}")).collect::<Vec<_>>().join(",")
 }
 
 fn is_there(program: &str) -> bool {

@@ -1,49 +1,45 @@
-//! A server that speaks TLS, where a user of its own may do what Fairgate needs and nothing else.
+//! Servers that speak TLS, where a user of its own may do what Fairgate needs and nothing else.
 
 use super::{REDIS, RedisServer, free_port};
 use crate::stack::run_dir::workspace_root;
 use anyhow::Result;
 use std::path::PathBuf;
 
-/// One server with two ports: plain for the harness, TLS for whom it tests.
-#[derive(Debug)]
-pub struct SecureRedis {
-    pub server: RedisServer,
-    tls_port: u16,
+impl RedisServer {
+    /// One server with two ports: plain for the harness, TLS for whom it tests. Servers among themselves speak TLS too.
+    pub async fn start_secure(arguments: &[&str]) -> Result<Self> {
+        let tls_port = free_port()?;
+        let mut all = tls_arguments(tls_port);
+        all.extend(arguments.iter().map(ToString::to_string));
+        all.extend(["--user", USER].map(str::to_owned));
+        all.extend(MAY.split(' ').map(str::to_owned));
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        let mut server = Self::start_program(REDIS, &all).await?;
+        server.tls_port = Some(tls_port);
+        Ok(server)
+    }
+
+    /// Where the user of this password reaches it, by a name that its certificate is for.
+    pub fn secure_url(&self, password: &str) -> String {
+        format!("rediss://{USER}:{password}@localhost:{}", self.listens_at())
+    }
 }
 
-impl SecureRedis {
-    pub async fn start() -> Result<Self> {
-        let port = free_port()?;
-        let file = |name: &str| tls_dir().join(name).display().to_string();
-        let (tls_port, cert, key, authority) =
-            (port.to_string(), file("server.pem"), file("server.key"), certificate_authority());
-        let server = RedisServer::start_program(
-            REDIS,
-            &[
-                "--tls-port",
-                &tls_port,
-                "--tls-cert-file",
-                &cert,
-                "--tls-key-file",
-                &key,
-                "--tls-ca-cert-file",
-                &authority,
-                "--tls-auth-clients",
-                "no",
-            ],
-        )
-        .await?;
-        let mut words = vec!["ACL", "SETUSER", "fairgate"];
-        words.extend(ACL.split(' '));
-        let _: String = server.ask(&words).await?;
-        Ok(Self { server, tls_port: port })
-    }
-
-    /// Where the user of this password reaches it, by the name that its certificate is for.
-    pub fn url(&self, password: &str) -> String {
-        format!("rediss://fairgate:{password}@localhost:{}", self.tls_port)
-    }
+/// How any of Redis' programs is told to speak TLS on this port.
+pub(super) fn tls_arguments(port: u16) -> Vec<String> {
+    let file = |name: &str| tls_dir().join(name).display().to_string();
+    let (cert, key) = (file("server.pem"), file("server.key"));
+    [
+        ("--tls-port", port.to_string()),
+        ("--tls-cert-file", cert),
+        ("--tls-key-file", key),
+        ("--tls-ca-cert-file", certificate_authority()),
+        ("--tls-auth-clients", "no".to_owned()),
+        ("--tls-replication", "yes".to_owned()),
+    ]
+    .into_iter()
+    .flat_map(|(name, value)| [name.to_owned(), value])
+    .collect()
 }
 
 /// Whom a program has to trust: for `SSL_CERT_FILE`.
@@ -55,5 +51,7 @@ fn tls_dir() -> PathBuf {
     workspace_root().join("tests/src/redis/tls")
 }
 
+pub(super) const USER: &str = "fairgate";
+pub(super) const PASSWORD: &str = "s3cret";
 /// As the queue server's README gives it, with the password of the tests.
-const ACL: &str = "on >s3cret ~fairgate1:* +@read +@write +@scripting +@connection +wait -@dangerous";
+const MAY: &str = "on >s3cret ~fairgate1:* +@read +@write +@scripting +@connection +wait -@dangerous +role +cluster|slots +cluster|shards";
