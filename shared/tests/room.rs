@@ -7,7 +7,7 @@ mod driven;
 use driven::{Driven, device, request, settings};
 use shared::{
     ids::{LaneId, Place},
-    room::{CallOrder, EnterRefusal, Heard, JoinRequest, Pace, RecordKey, RoomSettings},
+    room::{CallBound, CallOrder, EnterRefusal, Heard, JoinRequest, Pace, RecordKey, RoomSettings},
 };
 use std::time::Duration;
 
@@ -209,6 +209,26 @@ fn the_shop_is_kept_full_and_everyone_who_stays_gets_in() {
     }
     assert!(to_come.is_empty(), "{} never got in", to_come.len());
     assert!(seconds <= 45, "took {seconds} s at a mean use of {used} session seconds");
+}
+
+/// Once, those next in a line had left, all behind them were there, and ten times as many were called as could come in: they stood at the
+/// door for a minute and a half.
+#[test]
+fn a_call_brings_no_more_than_it_is_bound_to_whoever_stands_behind_those_who_are_next() {
+    let called = |most_micro| {
+        let mut driven = Driven::new(settings(1_000));
+        let places: Vec<Place> = (0..200).map(|id| driven.join(id)).collect();
+        let stay = places[30..].iter().map(|&place| Heard { place, again: Duration::from_secs(5) });
+        driven.room.hear(driven.now, &stay.collect::<Vec<_>>());
+        let bounds = vec![CallBound { comes_ppm: [100_000, 1_000_000], most_micro }];
+        let facts = driven.room.call(driven.now, &CallOrder { bounds, ..call(100) });
+        facts.lanes[0].serving_number.0
+    };
+    assert_eq!(called(2_900_000), 29);
+    assert_eq!(called(3_000_000), 30, "30 of whom 3 come");
+    assert_eq!([3_999_999, 4_000_000, 12_000_000].map(called), [30, 31, 39], "and those who are there");
+    assert_eq!(called(0), 1, "one at least, or a lane would stand still");
+    assert_eq!(called(u64::MAX), 100, "as many as are asked for");
 }
 
 /// A crash burns numbers that nobody owns: the line runs over them at once and expects nobody.

@@ -46,6 +46,8 @@ pub struct Heeded {
 pub struct CallOrder {
     /// How many live numbers to call in each lane that is called at all.
     pub calls: Vec<(LaneId, u32)>,
+    /// What the calls of each lane may bring; a lane without it is called by their number alone.
+    pub bounds: Vec<CallBound>,
     /// Called buyers still expected at the door after these calls, rounded up.
     pub expected: u32,
     /// Why the line stands still or goes slower than it could, if it does.
@@ -54,6 +56,18 @@ pub struct CallOrder {
     pub share: Option<u32>,
     /// How fast each lane is served.
     pub paces: Vec<Pace>,
+}
+
+/// The most redemptions that the calls of one lane may be expected to bring.
+///
+/// How many numbers to call follows from those who are next. Behind them others may stand: where those next have left and those behind
+/// them are there, the same number of calls would bring ten times as many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallBound {
+    /// Share of those who come of whom nothing was heard after the join, and of the others; in millionths.
+    pub comes_ppm: [u64; 2],
+    /// In millionths of a redemption.
+    pub most_micro: u64,
 }
 
 /// Why the line stands still, or goes slower than it could.
@@ -86,6 +100,8 @@ impl Standstill {
     }
 }
 
+/// A call may bring one part in so many more than what it is made for.
+const CHANCE_ONE_IN: u64 = 4;
 /// So few come at least, so this many calls bring one redemption at most.
 const CALLS_PER_ADMISSION_MAX: u64 = 10;
 const WATCHED_TICKS: usize = 15;
@@ -129,7 +145,8 @@ impl Law {
             self.paces.of(settings, lane, share_ppm, forecast.line_show_up_ppm)
         };
         let paces = shown_up.map(pace).collect();
-        CallOrder { calls, expected, standstill, share: self.heeded.share, paces }
+        let bounds = if facts.everyone_in { Vec::new() } else { bounds(&calls, &forecasts) };
+        CallOrder { calls, bounds, expected, standstill, share: self.heeded.share, paces }
     }
 
     /// What the past says of each lane. Of whom nothing is known yet, everybody is supposed to come in the lane in which most do, and in
@@ -264,6 +281,18 @@ fn share_if_busy(claims: &[Claim], lane: usize) -> u64 {
         own.is_busy = true;
     }
     shares(&claims).get(lane).copied().unwrap_or(PPM)
+}
+
+/// What the calls are made for, and a quarter more: of those who are next only some are looked at, so that it may be less or more by chance.
+fn bounds(calls: &[(LaneId, u32)], forecasts: &[Forecast]) -> Vec<CallBound> {
+    let bound = |(lane, forecast): (usize, &Forecast)| {
+        let count =
+            calls.iter().find(|(called, _)| *called == LaneId::at(lane)).map_or(0, |(_, count)| *count);
+        let planned_micro = forecast.show_up_ppm.saturating_mul(count.into());
+        let most_micro = planned_micro.saturating_add(planned_micro.div_ceil(CHANCE_ONE_IN));
+        CallBound { comes_ppm: forecast.comes_ppm, most_micro }
+    };
+    forecasts.iter().enumerate().map(bound).collect()
 }
 
 /// Called buyers still expected at the door after `calls`, rounded up.

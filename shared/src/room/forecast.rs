@@ -13,6 +13,8 @@ pub(super) struct Forecast {
     pub(super) show_up_ppm: u64,
     /// The same of all who wait.
     pub(super) line_show_up_ppm: u64,
+    /// The same of those of whom nothing was heard yet, and of the others.
+    pub(super) comes_ppm: [u64; 2],
     /// Called buyers still expected.
     pub(super) pending_micro: u64,
     /// Called numbers that may still come, whether or not they are expected to.
@@ -52,6 +54,7 @@ impl Forecast {
         let mut forecast = Self {
             show_up_ppm: mixed(lane.next_heard_permille),
             line_show_up_ppm: mixed(lane.line_heard_permille),
+            comes_ppm: [false, true].map(comes),
             pending_micro: 0,
             open_micro: 0,
             next_second_micro: 0,

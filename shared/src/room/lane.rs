@@ -1,6 +1,7 @@
 //! One ordered class inside a room: its numbers, who was called, which numbers are spent.
 
 use super::{
+    CallBound,
     ahead::{Ahead, Stretch},
     asks::Asks,
     clock::RoomTime,
@@ -166,21 +167,40 @@ impl Lane {
         is_news
     }
 
-    /// Calls up to `count` numbers whose owners are there. Doubtful ones, and those of people who are gone, are called with them where
-    /// they are next: they cost nothing, and whoever owns one has waited for it.
-    pub(super) fn call(&mut self, count: u32, at: RoomTime, now: Timestamp, turn_grace: Duration) {
+    /// Calls up to `count` numbers whose owners are there, of whom no more are expected to come than `bound` allows, but one at least.
+    /// Doubtful ones, and those of people who are gone, are called with them where they are next: they cost nothing, and whoever owns one
+    /// has waited for it.
+    pub(super) fn call(
+        &mut self,
+        count: u32,
+        bound: Option<&CallBound>,
+        at: RoomTime,
+        now: Timestamp,
+        turn_grace: Duration,
+    ) {
         let mut cohort = Cohort::new(at, self.line.serving_number);
-        let mut called = 0_u32;
+        let (mut called, mut expected_micro) = (0_u32, 0_u64);
         let mut last = self.line.serving_number;
         let mut last_asks_s = None;
         while last.next() < self.line.next_number {
-            let counts = self.counts(last.next());
-            if counts && called >= count {
+            let next = last.next();
+            if !self.counts(next) {
+                last = next;
+                continue;
+            }
+            let asks_s = self.presence.asks_s(next);
+            let is_beyond = bound.is_some_and(|bound| {
+                let [unheard_ppm, heard_ppm] = bound.comes_ppm;
+                let comes_ppm = if asks_s.is_some() { heard_ppm } else { unheard_ppm };
+                expected_micro = expected_micro.saturating_add(comes_ppm);
+                called > 0 && expected_micro > bound.most_micro
+            });
+            if called >= count || is_beyond {
                 break;
             }
-            last = last.next();
-            called = called.saturating_add(u32::from(counts));
-            if counts && let Some(asks_s) = self.presence.asks_s(last) {
+            last = next;
+            called = called.saturating_add(1);
+            if let Some(asks_s) = asks_s {
                 last_asks_s = last_asks_s.max(Some(asks_s));
                 cohort.heard.called = cohort.heard.called.saturating_add(1);
                 self.heard_when_called.insert(last);

@@ -1,7 +1,7 @@
 //! The authority's state machine: each transition is written here once, and every store applies it.
 
 use super::{
-    CallOrder, EnterRefusal, Facts, Fault, Pace, Planted, RoomSettings, Standstill,
+    CallBound, CallOrder, EnterRefusal, Facts, Fault, Pace, Planted, RoomSettings, Standstill,
     clock::{Anchor, RoomClock},
     codes::Codes,
     cohorts::TurnAge,
@@ -196,7 +196,7 @@ impl Room {
             let lane = LaneId::at(index);
             let count = order.calls.iter().find(|(called, _)| *called == lane).map_or(0, |(_, count)| *count);
             if !order.standstill.is_some_and(Standstill::holds) || count > 0 {
-                self.call_lane(lane, count, now);
+                self.call_lane(lane, count, order.bounds.get(index), now);
             }
         }
         self.changes.before_reply();
@@ -270,10 +270,10 @@ impl Room {
         }
     }
 
-    fn call_lane(&mut self, lane_id: LaneId, count: u32, now: Timestamp) {
+    fn call_lane(&mut self, lane_id: LaneId, count: u32, bound: Option<&CallBound>, now: Timestamp) {
         let (at, turn_grace) = (self.clock.at, self.settings.turn_grace);
         if let Some(lane) = self.lane_mut(lane_id) {
-            lane.call(count, at, now, turn_grace);
+            lane.call(count, bound, at, now, turn_grace);
             self.changes.lazily(RecordKey::Lane(lane_id));
         }
     }

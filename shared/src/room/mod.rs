@@ -44,7 +44,7 @@ mod stride;
 mod visits;
 
 pub use ahead::Ahead;
-pub use calling::{CallOrder, Heeded, Law, Standstill};
+pub use calling::{CallBound, CallOrder, Heeded, Law, Standstill};
 pub use clock::RoomTime;
 pub use codes::{CodeCount, IssueRefusal};
 pub use cohorts::{Cohort, Part};

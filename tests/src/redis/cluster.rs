@@ -40,7 +40,8 @@ impl RedisCluster {
                 node.ask(&["CLUSTER", "ADDSLOTSRANGE", &from.to_string(), &to.to_string()]).await?;
         }
         for node in others {
-            let _: String = node.ask(&["CLUSTER", "MEET", "127.0.0.1", &first.listens_at().to_string()]).await?;
+            let _: String =
+                node.ask(&["CLUSTER", "MEET", "127.0.0.1", &first.listens_at().to_string()]).await?;
         }
         let started = Instant::now();
         for node in &cluster.nodes {

@@ -53,5 +53,6 @@ fn tls_dir() -> PathBuf {
 
 pub(super) const USER: &str = "fairgate";
 pub(super) const PASSWORD: &str = "s3cret";
-/// As the queue server's README gives it, with the password of the tests.
-const MAY: &str = "on >s3cret ~fairgate1:* +@read +@write +@scripting +@connection +wait -@dangerous +role +cluster|slots +cluster|shards";
+/// As the queue server's README gives it, with what Sentinels and clusters need, and the password of the tests.
+const MAY: &str =
+    "on >s3cret ~fairgate1:* +@read +@write +@scripting +@connection +wait -@dangerous +role +cluster|slots";

@@ -10,7 +10,8 @@ use tests::stack::fleet::{Fleet, FleetSetup};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rooms_are_kept_over_tls_by_a_user_with_few_rights() {
     let redis = RedisServer::start_secure(&[]).await.unwrap();
-    let fleet = Fleet::start(through(&redis.secure_url("s3cret"), Some(certificate_authority()))).await.unwrap();
+    let fleet =
+        Fleet::start(through(&redis.secure_url("s3cret"), Some(certificate_authority()))).await.unwrap();
     everybody_is_served(&fleet, 1).await;
     assert_eq!(redis.keys_without_expiry().await.unwrap(), Vec::<String>::new());
 }
