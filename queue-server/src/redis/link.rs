@@ -1,6 +1,7 @@
 //! The way to Redis: one connection that all calls share, a time limit for each, and a new connection when it is lost.
 
 use super::address::{Address, CONNECT_BUDGETS};
+use super::eviction;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::cluster_async::ClusterConnection;
 use redis::{
@@ -31,7 +32,7 @@ struct Line {
 }
 
 #[derive(Clone)]
-enum Connection {
+pub(super) enum Connection {
     Single(MultiplexedConnection),
     Cluster(ClusterConnection),
 }
@@ -158,6 +159,7 @@ impl Address {
         };
         // A port that accepts is no server yet.
         redis::cmd("PING").query_async::<Value>(&mut connection).await?;
+        eviction::warn_of_it(&mut connection).await;
         Ok(connection)
     }
 }

@@ -2,6 +2,7 @@
 //! scripts that are sent by name.
 
 mod address;
+mod eviction;
 mod link;
 mod script;
 

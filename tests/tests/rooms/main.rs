@@ -16,6 +16,7 @@ mod restore;
 mod secure;
 mod takeover;
 mod traces;
+mod troubles;
 
 use shared::room::{LaneSettings, RoomSettings};
 use shared::wire::Phase;
