@@ -12,16 +12,25 @@ use core::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Presence {
     first: TicketNumber,
+    base_s: u32,
     /// By number, from `first` on.
-    expected: Row<Expected>,
+    packed: Row<Packed>,
 }
 
-/// When the owner of a waiting number is expected to be heard of, in four bytes, because a line may be of millions.
-///
-/// The low 26 bits: the second of the room's time at which they count as gone, or [`GONE`]. The next five: how long before the last
-/// moment they were told to ask, see [`Expected::asks_s`], in steps of 2 s. The highest: [`UNHEARD`].
+/// When the owner of a waiting number is expected to be heard of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Expected(u32);
+pub(super) struct Expected {
+    /// The second of the room's time at which they count as gone, or [`GONE`].
+    due_s: u32,
+    /// How long before the last moment they were told to ask, see [`Expected::asks_s`].
+    early_s: u32,
+    is_heard: bool,
+}
+
+/// The same in three bytes, because a line may be of millions: 18 bits for the seconds from `base_s` of [`Presence`] on, 1 the first, 0 for
+/// [`GONE`]; five for how early, in steps of 2 s; the highest for who was heard of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Packed([u8; 3]);
 
 /// Up to when silence says something of those who are silent.
 ///
@@ -46,91 +55,123 @@ impl Expected {
     /// Of a buyer who was told at `now_s` to ask again after `again`.
     pub(super) fn again(now_s: u32, again: Duration) -> Self {
         let early_s = second_of(HIDDEN_TAB.saturating_sub(again));
-        let due_s = newcomer_due_s(now_s, again.max(HIDDEN_TAB)).min(DUE_MAX_S);
-        Self(due_s | (early_s >> 1) << DUE_BITS)
+        Self { due_s: newcomer_due_s(now_s, again.max(HIDDEN_TAB)), early_s, is_heard: true }
     }
 
     fn newcomer(due_s: u32) -> Self {
-        Self(due_s.min(DUE_MAX_S) | UNHEARD)
-    }
-
-    fn is_heard(self) -> bool {
-        self.0 & UNHEARD == 0
-    }
-
-    fn due_s(self) -> u32 {
-        self.0 & DUE_MAX_S
+        Self { due_s, early_s: 0, is_heard: false }
     }
 
     /// When they were told to ask again, up to 1 s too late.
     fn asks_s(self) -> u32 {
-        let early_s = (self.0 & !UNHEARD) >> DUE_BITS << 1;
-        self.due_s().saturating_sub(ON_THE_WAY_S).saturating_sub(early_s)
+        self.due_s.saturating_sub(ON_THE_WAY_S).saturating_sub(self.early_s)
+    }
+
+    fn packed(self, base_s: u32) -> Packed {
+        let after_s = self.due_s.saturating_sub(base_s).clamp(1, AFTER_MAX_S);
+        let after_s = if self.due_s == GONE { 0 } else { after_s };
+        let bits = after_s | (self.early_s >> 1) << AFTER_BITS | u32::from(self.is_heard) << HEARD_BIT;
+        let [low, middle, high, _] = bits.to_le_bytes();
+        Packed([low, middle, high])
+    }
+}
+
+impl Packed {
+    fn open(self, base_s: u32) -> Expected {
+        let Self([low, middle, high]) = self;
+        let bits = u32::from_le_bytes([low, middle, high, 0]);
+        let after_s = bits & AFTER_MAX_S;
+        Expected {
+            due_s: if after_s == 0 { GONE } else { base_s.saturating_add(after_s) },
+            early_s: (bits >> AFTER_BITS & EARLY_MAX) << 1,
+            is_heard: bits >> HEARD_BIT == 1,
+        }
     }
 }
 
 /// When a buyer counts as gone who joined at `now_s`, so that the tab is seen, and was told to ask after `again`. Those of whom nothing was
 /// heard yet must be those who were not to ask yet: what is learnt of them would not hold for others.
 pub(super) fn newcomer_due_s(now_s: u32, again: Duration) -> u32 {
-    now_s.saturating_add(second_of(again)).saturating_add(ON_THE_WAY_S)
+    now_s.saturating_add(second_of(again.min(AGAIN_MAX))).saturating_add(ON_THE_WAY_S)
 }
 
 impl Presence {
     pub(super) fn new(first: TicketNumber) -> Self {
-        Self { first, expected: Row::new() }
+        Self { first, base_s: 0, packed: Row::new() }
     }
 
     /// Makes the numbers from `first` to before `end` those that wait; who is new among them is due at `due_s`.
     pub(super) fn cover(&mut self, first: TicketNumber, end: TicketNumber, due_s: u32) {
-        while self.first < first && self.expected.drop_first() {
+        while self.first < first && self.packed.drop_first() {
             self.first = self.first.next();
         }
         self.first = self.first.max(first);
         let waiting = usize::try_from(end.0.saturating_sub(self.first.0)).unwrap_or(usize::MAX);
-        self.expected.grow_to(waiting, Expected::newcomer(due_s));
+        let newcomer = self.pack(Expected::newcomer(due_s));
+        self.packed.grow_to(waiting, newcomer);
     }
 
     /// When the owner of a waiting `number` was told to ask again, if anything was heard of them after the join.
     pub(super) fn asks_s(&self, number: TicketNumber) -> Option<u32> {
-        let expected = self.index(number).and_then(|index| self.expected.get(index))?;
-        expected.is_heard().then(|| expected.asks_s())
+        self.get(number).filter(|one| one.is_heard).map(Expected::asks_s)
     }
 
     /// Whether the owner of a waiting `number` has left, as far as anybody can see.
     pub(super) fn is_gone(&self, number: TicketNumber) -> bool {
-        self.index(number).and_then(|index| self.expected.get(index)).is_some_and(|one| one.due_s() == GONE)
+        self.get(number).is_some_and(|one| one.due_s == GONE)
     }
 
     /// Something was heard of `number`: when it was due before, [`GONE`] if its owner counted as gone; `None` where it does not wait.
     pub(super) fn hear(&mut self, number: TicketNumber, expected: Expected) -> Option<u32> {
-        let index = self.index(number)?;
-        self.expected.get_mut(index).map(|one| core::mem::replace(one, expected).due_s())
+        let was = self.get(number)?;
+        self.set(number, expected);
+        Some(was.due_s)
     }
 
     /// The owner of `number` was seen, which is no poll: when it was due before. Whoever had been heard of is expected as before, whoever
     /// had not is still a newcomer, and whoever counted as gone is `back`. (A join that is sent twice says nothing of who stays.)
     pub(super) fn see(&mut self, number: TicketNumber, due_s: u32, back: Expected) -> Option<u32> {
-        let index = self.index(number)?;
-        let one = self.expected.get_mut(index)?;
-        let was_due_s = one.due_s();
-        if was_due_s == GONE {
-            *one = back;
-        } else if !one.is_heard() {
-            *one = Expected::newcomer(due_s.max(was_due_s));
+        let was = self.get(number)?;
+        if was.due_s == GONE {
+            self.set(number, back);
+        } else if !was.is_heard {
+            self.set(number, Expected::newcomer(due_s.max(was.due_s)));
         }
-        Some(was_due_s)
+        Some(was.due_s)
     }
 
     /// Marks `number` as gone where it was due before `trusted_s`; true where it was not marked before.
     pub(super) fn give_up(&mut self, number: TicketNumber, trusted_s: u32) -> bool {
-        let Some(one) = self.index(number).and_then(|index| self.expected.get_mut(index)) else {
-            return false;
-        };
-        let gives_up = one.due_s() != GONE && one.due_s() < trusted_s;
+        let gives_up = self.get(number).is_some_and(|one| one.due_s != GONE && one.due_s < trusted_s);
         if gives_up {
-            *one = Expected(GONE);
+            self.set(number, Expected { due_s: GONE, early_s: 0, is_heard: true });
         }
         gives_up
+    }
+
+    fn get(&self, number: TicketNumber) -> Option<Expected> {
+        self.index(number).and_then(|index| self.packed.get(index)).map(|one| one.open(self.base_s))
+    }
+
+    fn set(&mut self, number: TicketNumber, expected: Expected) {
+        let packed = self.pack(expected);
+        if let Some(one) = self.index(number).and_then(|index| self.packed.get_mut(index)) {
+            *one = packed;
+        }
+    }
+
+    /// Every 36 h the seconds are counted from a later one; who was due before it is due at it.
+    fn pack(&mut self, expected: Expected) -> Packed {
+        if expected.due_s.saturating_sub(self.base_s) > AFTER_MAX_S {
+            let base_s = expected.due_s.saturating_sub(AFTER_MAX_S >> 1);
+            let mut index = 0_usize;
+            while let Some(one) = self.packed.get_mut(index) {
+                *one = one.open(self.base_s).packed(base_s);
+                index = index.saturating_add(1);
+            }
+            self.base_s = base_s;
+        }
+        expected.packed(self.base_s)
     }
 
     fn index(&self, number: TicketNumber) -> Option<usize> {
@@ -166,11 +207,13 @@ impl Hearing {
 
 /// The second of whoever counts as gone.
 pub(super) const GONE: u32 = 0;
-/// Nothing was heard since the join.
-const UNHEARD: u32 = 1 << 31;
-const DUE_BITS: u32 = 26;
-/// Two years. A room that lives longer counts nobody as gone.
-const DUE_MAX_S: u32 = (1 << DUE_BITS) - 1;
+const AFTER_BITS: u32 = 18;
+/// Three days.
+const AFTER_MAX_S: u32 = (1 << AFTER_BITS) - 1;
+const EARLY_MAX: u32 = (1 << 5) - 1;
+const HEARD_BIT: u32 = 23;
+/// Nobody is told to ask again later than that, whatever an edge says.
+const AGAIN_MAX: Duration = Duration::from_secs(3_600);
 /// Browsers let the timers of a hidden tab run once a minute.
 const HIDDEN_TAB: Duration = Duration::from_secs(61);
 /// 5 s for the age of a snapshot, 2 s for a batch of polls to travel, and as much again. More than [`SILENT_S`], so that nobody is gone
@@ -220,22 +263,40 @@ mod tests {
     }
 
     #[test]
-    fn four_bytes_tell_when_to_ask_and_when_to_give_up() {
+    fn three_bytes_tell_when_to_ask_and_when_to_give_up() {
         for (again_s, asks_s, due_s) in [
             (0, 1_001, 1_075),
             (5, 1_005, 1_075),
             (60, 1_061, 1_075),
             (61, 1_061, 1_075),
             (300, 1_300, 1_314),
+            (3_600, 4_600, 4_614),
+            (3_601, 4_600, 4_614),
         ] {
-            let expected = Expected::again(1_000, Duration::from_secs(again_s));
-            assert_eq!((expected.asks_s(), expected.due_s()), (asks_s, due_s), "{again_s} s");
-            assert!(expected.is_heard());
+            let expected = Expected::again(1_000, Duration::from_secs(again_s)).packed(900).open(900);
+            assert_eq!((expected.asks_s(), expected.due_s), (asks_s, due_s), "{again_s} s");
+            assert!(expected.is_heard);
         }
-        let old = Expected::again(u32::MAX, Duration::MAX);
-        assert_eq!((old.is_heard(), old.due_s()), (true, DUE_MAX_S), "after two years nobody is gone");
-        let newcomer = Expected::newcomer(u32::MAX);
-        assert_eq!((newcomer.is_heard(), newcomer.due_s()), (false, DUE_MAX_S));
+        let newcomer = Expected::newcomer(1_020).packed(900).open(900);
+        assert_eq!((newcomer.is_heard, newcomer.due_s), (false, 1_020));
+        assert_eq!(Expected::newcomer(GONE).packed(900).open(900).due_s, GONE);
+    }
+
+    #[test]
+    fn a_line_that_lasts_for_weeks_counts_from_a_later_second() {
+        let number = TicketNumber;
+        let mut presence = Presence::new(number(1));
+        presence.cover(number(1), number(5), 100);
+        presence.give_up(number(1), 101);
+        for now_s in [AFTER_MAX_S - 75, AFTER_MAX_S - 74, 40 * AFTER_MAX_S, u32::MAX - 75] {
+            let back = Expected::again(now_s, Duration::from_secs(5));
+            assert!(presence.hear(number(2), back).is_some(), "{now_s}");
+            assert_eq!(presence.asks_s(number(2)), Some(now_s + 5), "{now_s}");
+            assert!(presence.is_gone(number(1)) && !presence.is_gone(number(3)));
+            assert!(presence.asks_s(number(3)).is_none());
+        }
+        assert!(presence.give_up(number(3), u32::MAX), "who was due long ago still is");
+        assert!(!presence.give_up(number(2), u32::MAX - 75));
     }
 
     #[test]
@@ -253,7 +314,7 @@ mod tests {
         assert_eq!(presence.hear(number(2), again), Some(GONE));
         assert_eq!((presence.is_gone(number(2)), presence.hear(number(1), again)), (false, None));
         presence.cover(number(9), number(9), 90);
-        assert_eq!(presence.expected.get(0), None);
+        assert_eq!(presence.packed.get(0), None);
         presence.cover(number(9), number(10), 90);
         assert_eq!(presence.asks_s(number(9)), None);
         assert_eq!(presence.hear(number(9), again), Some(90));

@@ -12,7 +12,7 @@ pub(super) struct Row<T> {
     len: usize,
 }
 
-/// A page of memory for values of four bytes.
+/// Values that are allocated at once: 3 KiB for those of three bytes.
 const PIECE: usize = 1 << PIECE_BITS;
 const PIECE_BITS: u32 = 10;
 
