@@ -86,7 +86,7 @@ impl Process {
     /// Bytes of memory that it has in use, as Linux tells it.
     pub fn memory_bytes(&self) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
         let kb = line.and_then(|line| line.split_whitespace().next()).context("no size is told")?;
         Ok(kb.parse::<u64>()?.saturating_mul(1_024))
     }
