@@ -6,6 +6,7 @@
     reason = "figures are read by people; times and numbers of a run fit 32 bits"
 )]
 
+mod change;
 mod chart;
 mod crowd;
 mod figures;
@@ -24,6 +25,7 @@ mod visit;
 mod watch;
 mod wheel;
 
+pub use change::Change;
 pub use chart::svg;
 pub use figures::{Bound, Figure, Figures, Mark};
 pub use measure::Measured;

@@ -5,7 +5,7 @@ mod batch;
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use shared::room::Planted;
-use simulator::{Report, Scenario, svg};
+use simulator::{Change, Report, Scenario, svg};
 use std::path::PathBuf;
 
 /// Simulated sales around the production room: figures, and whether every promise was kept
@@ -30,6 +30,8 @@ struct Options {
     /// Plant a known fault, which must be found
     #[arg(long)]
     plant: Option<String>,
+    #[command(flatten)]
+    change: Change,
 }
 
 fn main() -> Result<()> {
@@ -40,7 +42,8 @@ fn main() -> Result<()> {
         }
         return Ok(());
     }
-    let scenarios = chosen(&options.scenarios)?;
+    let scenarios = chosen(&options.scenarios)?.into_iter();
+    let scenarios: Vec<Scenario> = scenarios.map(|scenario| options.change.apply(scenario)).collect();
     let seeds: Vec<u64> = (options.seed..options.seed.saturating_add(options.seeds)).collect();
     let outcomes = batch::run_all(&scenarios, &seeds, planted(options.plant.as_deref())?);
     let mut reports = Vec::new();
