@@ -1,11 +1,10 @@
 //! Whether Redis drops keys when its memory is full.
 
-use super::link::Connection;
-use redis::Value;
+use redis::{Value, aio::ConnectionLike};
 use tracing::{debug, warn};
 
 /// Warns of a Redis that does: places, sessions and locks would be lost without a word.
-pub(super) async fn warn_of_it(connection: &mut Connection) {
+pub(super) async fn warn_of_it(connection: &mut impl ConnectionLike) {
     let asked = redis::cmd("INFO").arg("memory").query_async::<Value>(connection).await;
     match asked.map(|info| policy(&info)) {
         Ok(Some(policy)) => warn!(

@@ -32,7 +32,7 @@ struct Line {
 }
 
 #[derive(Clone)]
-pub(super) enum Connection {
+enum Connection {
     Single(MultiplexedConnection),
     Cluster(ClusterConnection),
 }
