@@ -127,10 +127,15 @@ async fn connect(shared: Weak<Shared>) {
         let connected = tokio::time::timeout(limit, held.address.connect()).await;
         match connected {
             Ok(Ok(connection)) => {
-                let mut line = held.line.write().unwrap_or_else(PoisonError::into_inner);
-                line.generation += 1;
-                line.connection = Some(connection);
+                let mut asked = connection.clone();
+                {
+                    let mut line = held.line.write().unwrap_or_else(PoisonError::into_inner);
+                    line.generation += 1;
+                    line.connection = Some(connection);
+                }
                 info!("connected to Redis");
+                // Nobody waits for it: in a cluster it asks every master, also one that is away.
+                let _ = tokio::time::timeout(limit, eviction::warn_of_it(&mut asked)).await;
                 return;
             }
             Ok(Err(error)) => warn!(%error, "cannot connect to Redis"),
@@ -159,7 +164,6 @@ impl Address {
         };
         // A port that accepts is no server yet.
         redis::cmd("PING").query_async::<Value>(&mut connection).await?;
-        eviction::warn_of_it(&mut connection).await;
         Ok(connection)
     }
 }

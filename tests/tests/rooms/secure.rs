@@ -12,7 +12,7 @@ async fn rooms_are_kept_over_tls_by_a_user_with_few_rights() {
     let redis = RedisServer::start_secure(&[]).await.unwrap();
     let fleet =
         Fleet::start(through(&redis.secure_url("s3cret"), Some(certificate_authority()))).await.unwrap();
-    everybody_is_served(&fleet, 1).await;
+    everybody_is_served(&fleet).await;
     assert_eq!(redis.keys_without_expiry().await.unwrap(), Vec::<String>::new());
 }
 
@@ -31,7 +31,7 @@ async fn a_wrong_password_and_a_stranger_s_certificate_are_refused() {
 async fn sentinels_with_a_password_lead_to_the_next_master_over_tls() {
     let mut set = RedisSentinel::start_secure().await.unwrap();
     let fleet = Fleet::start(through(&set.secure_url(), Some(certificate_authority()))).await.unwrap();
-    everybody_is_served(&fleet, 1).await;
+    everybody_is_served(&fleet).await;
     set.master.kill();
     let mut device = Device::new(&fleet.client, fleet.addresses[0], Ipv4Addr::LOCALHOST, Clock::start());
     let killed = std::time::Instant::now();
@@ -46,7 +46,7 @@ async fn sentinels_with_a_password_lead_to_the_next_master_over_tls() {
 async fn a_cluster_keeps_rooms_over_tls() {
     let cluster = RedisCluster::start_secure().await.unwrap();
     let fleet = Fleet::start(through(&cluster.secure_url(), Some(certificate_authority()))).await.unwrap();
-    everybody_is_served(&fleet, 1).await;
+    everybody_is_served(&fleet).await;
     let mut keys = 0;
     for node in &cluster.nodes {
         keys += node.ask::<u64>(&["DBSIZE"]).await.unwrap();
@@ -56,8 +56,8 @@ async fn a_cluster_keeps_rooms_over_tls() {
 }
 
 /// One joins and enters at each server, in one line.
-async fn everybody_is_served(fleet: &Fleet, first: u64) {
-    for (address, number) in fleet.addresses.iter().zip(first..) {
+async fn everybody_is_served(fleet: &Fleet) {
+    for (address, number) in fleet.addresses.iter().zip(1..) {
         let mut device = Device::new(&fleet.client, *address, Ipv4Addr::LOCALHOST, Clock::start());
         assert_eq!(join(&mut device).await, Some(number));
         assert!(device.pass_jti("drop").is_some());
